@@ -1,0 +1,52 @@
+/**
+ * What an edge asks of the revision service: heads and ranges. Implemented by the service itself (in one process with
+ * the edge) and by rpc-client (over NATS). Positions are checked here, so that an edge is never given a hole: a range
+ * that cannot follow the asked position without one is answered `truncated` or `epoch_changed`, never shortened.
+ */
+import type { Entry, Head } from '../log/log.js';
+
+/** A position as a client gives it: the tag is checked where it is known. */
+export interface ClientPosition {
+  readonly epoch: string;
+  readonly rev: number;
+  readonly tag?: string;
+}
+
+export interface KnownHead {
+  readonly room: string;
+  /** What the asker holds to be the head; null: nothing, the head is always answered. */
+  readonly position: ClientPosition | null;
+}
+
+export interface RoomHead {
+  readonly room: string;
+  /** null: the room has no revisions. */
+  readonly head: Head | null;
+}
+
+export interface RangeQuery {
+  readonly room: string;
+  /** The revisions after this position (rev 0, epoch '': from revision 1 on); null: from the oldest kept. */
+  readonly after: ClientPosition | null;
+  /** At most so many revisions. */
+  readonly limit: number;
+  /** At most about so many bytes; at least one revision is answered. */
+  readonly maxBytes: number;
+  /** seq of an entry at or before the range, where known. */
+  readonly hint?: number;
+}
+
+export type RangeAnswer =
+  /** Consecutive entries right after the position; empty when the position is the head (or the room is empty: head null). */
+  | { readonly kind: 'entries'; readonly entries: readonly Entry[]; readonly head: Head | null }
+  /** The revision after the position is older than what is kept. */
+  | { readonly kind: 'truncated'; readonly firstRev: number; readonly head: Head }
+  /** The position is of another numbering, of a rewritten history, or above the head. */
+  | { readonly kind: 'epoch_changed'; readonly head: Head | null };
+
+export interface RevisionReader {
+  /** The heads, confirmed by the log, of those rooms whose head differs from what the asker knows. Throws `log_unavailable`. */
+  heads(known: readonly KnownHead[]): Promise<readonly RoomHead[]>;
+  /** Throws `log_unavailable` (nobody answered in time) and `overloaded`. */
+  range(query: RangeQuery): Promise<RangeAnswer>;
+}
