@@ -1,0 +1,26 @@
+/**
+ * Subjects of the log. A room's entries are stored under rev.<partition>.<token> and republished, once committed, as
+ * live.<partition>.<token>. The partition is there from day one so that one stream can later become several; the token
+ * is the base64url of the room's name, so that any name is one subject token.
+ */
+export const STREAM = 'REVISIONS';
+export const STORED_SUBJECTS = 'rev.>';
+export const LIVE_SUBJECTS = 'live.>';
+export const PARTITIONS = 16;
+
+/** Stable across versions and machines: FNV-1a (32 bit) of the name's UTF-8, modulo 16. */
+export function partitionOf(room: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(room)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return (hash >>> 0) % PARTITIONS;
+}
+
+/** rev.<partition>.<token>: where the room's entries are stored. */
+export function storedSubject(room: string): string {
+  return `rev.${partitionOf(room)}.${Buffer.from(room).toString('base64url')}`;
+}
+
+/** live.<partition>.<token>: where the room's committed entries are republished. */
+export function liveSubject(room: string): string {
+  return `live.${partitionOf(room)}.${Buffer.from(room).toString('base64url')}`;
+}
