@@ -100,11 +100,6 @@ export type Range =
   /** The room has no revisions. */
   | { readonly kind: 'empty' };
 
-export interface Heads {
-  /** The head of every room asked for; null where the room has no revisions. */
-  readonly heads: ReadonlyMap<string, Head | null>;
-}
-
 /** A subscription to committed entries. */
 export interface Following {
   /** Resolves when entries committed from now on will be delivered (best effort, see `Log.follow`). */
@@ -121,27 +116,15 @@ export type LogStatus =
 /** Why followers may have missed entries. */
 export type Disturbance = 'reconnected' | 'leader_elected';
 
-export interface Log {
-  /**
-   * Stores the append and numbers its revisions. Concurrent appends of one room share entries (group commit).
-   * Throws `conflict` (details: head) when `expectedRev` does not hold; `too_large`; `log_unavailable` when it
-   * certainly was not stored; `outcome_unknown` when the deadline passed with the outcome open (a retry with the
-   * same key is safe); `log_full` when the log has no space.
-   */
-  append(room: string, append: Append): Promise<Appended>;
-
+/** The live half of the log: all that an edge needs of it, and all that its credentials allow. */
+export interface LiveLog {
   /**
    * Calls `onEntry` for committed entries of the rooms, in the order of their rev. Never for an entry that was not
-   * committed. It is a hint: at a reconnect or a change of leader it may miss entries or repeat them. Calls come from
-   * a turn of the event loop of their own. `onEntry` must not throw and must copy nothing: entries are its to keep.
+   * committed. It is a hint: at a reconnect or a change of leader it may miss entries or repeat them, late ones too.
+   * Calls come from a turn of the event loop of their own, never from inside `append`. `onEntry` must not throw.
+   * Entries are the listener's to keep: they share no buffer with the network client.
    */
   follow(rooms: readonly string[], onEntry: (entry: Entry) => void): Following;
-
-  /** Revisions of a room from `fromRev` on, or from the oldest kept with 'first'. Throws `log_unavailable`. */
-  range(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range>;
-
-  /** The heads of rooms, confirmed by whoever decides what is committed (JetStream's leader). Throws `log_unavailable`. */
-  heads(rooms: readonly string[]): Promise<Heads>;
 
   status(): LogStatus;
 
@@ -150,6 +133,25 @@ export interface Log {
 
   /** Fails what is under way with `log_unavailable` and frees everything. Idempotent. */
   close(): Promise<void>;
+}
+
+export interface Log extends LiveLog {
+  /**
+   * Stores the append and numbers its revisions. Concurrent appends of one room share entries (group commit).
+   * Throws `conflict` (details: head) when `expectedRev` does not hold; `too_large`; `log_unavailable` when it
+   * certainly was not stored; `outcome_unknown` when the deadline passed with the outcome open (a retry with the
+   * same key is safe); `log_full` when the log has no space.
+   */
+  append(room: string, append: Append): Promise<Appended>;
+
+  /** Revisions of a room from `fromRev` on, or from the oldest kept with 'first'. Throws `log_unavailable`. */
+  range(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range>;
+
+  /**
+   * The head of each room, null where the room has no revisions; confirmed by whoever decides what is committed
+   * (JetStream's leader). Throws `log_unavailable`.
+   */
+  heads(rooms: readonly string[]): Promise<ReadonlyMap<string, Head | null>>;
 }
 
 /** rev of the entry's last revision. */
