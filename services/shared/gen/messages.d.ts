@@ -680,9 +680,6 @@ export namespace revcast {
             /** RangeReply head. */
             head?: (revcast.revision.Head.$Properties|null);
 
-            /** RangeReply firstRev. */
-            firstRev: number;
-
             /** RangeReply error. */
             error?: (revcast.revision.Error.$Properties|null);
 
@@ -722,9 +719,6 @@ export namespace revcast {
 
                 /** RangeReply head */
                 head?: (revcast.revision.Head.$Properties|null);
-
-                /** RangeReply firstRev */
-                firstRev?: (number|null);
 
                 /** RangeReply error */
                 error?: (revcast.revision.Error.$Properties|null);

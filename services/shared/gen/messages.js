@@ -1676,7 +1676,6 @@ export const revcast = $root.revcast = (() => {
              * @typedef {Object} revcast.revision.RangeReply.$Properties
              * @property {Array.<revcast.revision.RangeEntry.$Properties>|null} [entries] RangeReply entries
              * @property {revcast.revision.Head.$Properties|null} [head] RangeReply head
-             * @property {number|null} [firstRev] RangeReply firstRev
              * @property {revcast.revision.Error.$Properties|null} [error] RangeReply error
              * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
              */
@@ -1727,14 +1726,6 @@ export const revcast = $root.revcast = (() => {
             RangeReply.prototype.head = null;
 
             /**
-             * RangeReply firstRev.
-             * @member {number} firstRev
-             * @memberof revcast.revision.RangeReply
-             * @instance
-             */
-            RangeReply.prototype.firstRev = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
-
-            /**
              * RangeReply error.
              * @member {revcast.revision.Error.$Properties|null|undefined} error
              * @memberof revcast.revision.RangeReply
@@ -1763,10 +1754,8 @@ export const revcast = $root.revcast = (() => {
                         $root.revcast.revision.RangeEntry.encode(message.entries[i], writer.uint32(/* id 1, wireType 2 =*/10).fork(), _depth + 1).ldelim();
                 if (message.head != null && $Object.hasOwnProperty.call(message, "head"))
                     $root.revcast.revision.Head.encode(message.head, writer.uint32(/* id 2, wireType 2 =*/18).fork(), _depth + 1).ldelim();
-                if (message.firstRev != null && $Object.hasOwnProperty.call(message, "firstRev") && (typeof message.firstRev === "object" ? message.firstRev.low || message.firstRev.high : message.firstRev !== 0))
-                    writer.uint32(/* id 3, wireType 0 =*/24).uint64(message.firstRev);
                 if (message.error != null && $Object.hasOwnProperty.call(message, "error"))
-                    $root.revcast.revision.Error.encode(message.error, writer.uint32(/* id 4, wireType 2 =*/34).fork(), _depth + 1).ldelim();
+                    $root.revcast.revision.Error.encode(message.error, writer.uint32(/* id 3, wireType 2 =*/26).fork(), _depth + 1).ldelim();
                 if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
                     for (let i = 0; i < message.$unknowns.length; ++i)
                         writer.raw(message.$unknowns[i]);
@@ -1826,15 +1815,6 @@ export const revcast = $root.revcast = (() => {
                             continue;
                         }
                     case 3: {
-                            if (wireType !== 0)
-                                break;
-                            if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
-                                message.firstRev = value;
-                            else
-                                delete message.firstRev;
-                            continue;
-                        }
-                    case 4: {
                             if (wireType !== 2)
                                 break;
                             message.error = $root.revcast.revision.Error.decode(reader, reader.size(), $undefined, _depth + 1, message.error);
