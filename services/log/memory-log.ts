@@ -1,0 +1,99 @@
+/** The memory adapter of the log: the embedded default. Nothing survives the process. */
+import type { Clock } from '../shared/clock.js';
+import { RangeCollector } from './entry-range.js';
+import type { EntryStore } from './entry-store.js';
+import {
+  headOf,
+  lastRev,
+  type Append,
+  type Appended,
+  type Entry,
+  type Following,
+  type Head,
+  type Log,
+  type LogStatus,
+  type Range,
+  type RangeOptions,
+} from './log.js';
+import { firstIndex, MemoryStore } from './memory-store.js';
+import { RoomWriters } from './room-writers.js';
+import type { WriterSettings } from './room-writer.js';
+
+export interface MemoryLogParts {
+  readonly clock: Clock;
+  /** Shared by several logs to stand for several producers; a new one by default. */
+  readonly store?: MemoryStore;
+  /** What the writers put through, where it differs from `store`: a store that loses answers, in tests. */
+  readonly writeStore?: EntryStore;
+  readonly settings?: Partial<WriterSettings>;
+}
+
+const DEFAULTS: WriterSettings = { appendDeadlineMs: 5_000, keyWindowRevisions: 1_000, keyWindowMs: 600_000 };
+
+export class MemoryLog implements Log {
+  private readonly store: MemoryStore;
+  private readonly writers: RoomWriters;
+  private readonly followings = new Set<() => void>();
+
+  constructor({ clock, store = new MemoryStore(), writeStore = store, settings = {} }: MemoryLogParts) {
+    this.store = store;
+    this.writers = new RoomWriters({ store: writeStore, clock, settings: { ...DEFAULTS, ...settings } });
+  }
+
+  append(room: string, append: Append): Promise<Appended> {
+    return this.writers.append(room, append);
+  }
+
+  follow(rooms: readonly string[], onEntry: (entry: Entry) => void): Following {
+    const ends = rooms.map((room) => this.store.listen(room, onEntry));
+    const stop = () => {
+      this.followings.delete(stop);
+      for (const end of ends) end();
+    };
+    this.followings.add(stop);
+    return { ready: Promise.resolve(), stop };
+  }
+
+  range(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range> {
+    const all = this.store.entriesOf(room);
+    const newest = all.at(-1);
+    if (newest === undefined) return Promise.resolve({ kind: 'empty' });
+    const head = headOf(newest);
+    // Entries of an earlier numbering are no part of the room any more.
+    const start = firstIndex(all, (entry) => entry.epoch === head.epoch);
+    const firstRev = all[start]?.firstRev ?? head.rev;
+    const from = fromRev === 'first' ? firstRev : fromRev;
+    if (from < firstRev) return Promise.resolve({ kind: 'truncated', firstRev, head });
+    const collector = new RangeCollector(from, options);
+    const index = firstIndex(all, (entry) => entry.epoch === head.epoch && lastRev(entry) >= from);
+    for (let i = index; i < all.length; i += 1) {
+      const entry = all[i];
+      if (entry === undefined || !collector.add(entry)) break;
+    }
+    return Promise.resolve({ kind: 'entries', entries: collector.entries, head });
+  }
+
+  heads(rooms: readonly string[]): Promise<ReadonlyMap<string, Head | null>> {
+    const heads = new Map<string, Head | null>();
+    for (const room of rooms) {
+      const newest = this.store.entriesOf(room).at(-1);
+      heads.set(room, newest === undefined ? null : headOf(newest));
+    }
+    return Promise.resolve(heads);
+  }
+
+  status(): LogStatus {
+    return { state: 'ready' };
+  }
+
+  /** Nothing disturbs a log in memory. */
+  onDisturbance(): () => void {
+    return () => undefined;
+  }
+
+  close(): Promise<void> {
+    this.writers.close();
+    for (const stop of this.followings) stop();
+    return Promise.resolve();
+  }
+}

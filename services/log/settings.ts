@@ -1,0 +1,140 @@
+/**
+ * Settings of the log and of the connection to NATS. Without a NATS address the log is in memory.
+ * Every limit of the log is here by name; what happens at each is said in its help.
+ */
+import { z } from 'zod';
+import { oneOf, optionalText, text, whole, type Setting } from '../shared/settings.js';
+
+const NATS_SCHEMES = new Set(['nats:', 'tls:']);
+const MiB = 1024 * 1024;
+
+function isNatsAddress(address: string): boolean {
+  return URL.canParse(address) && NATS_SCHEMES.has(new URL(address).protocol) && new URL(address).hostname !== '';
+}
+
+const natsAddresses: z.ZodType<readonly string[]> = z
+  .string()
+  .transform((list) => list.split(',').map((address) => address.trim()))
+  .refine((list) => list.every(isNatsAddress), 'must be addresses like nats://host:4222, separated by commas');
+
+const subjectToken: z.ZodType<string> = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/u, 'must be 1 to 64 letters, digits, _ or -');
+
+export const natsSettings = {
+  nats: {
+    env: 'NATS_URL',
+    help: 'addresses of the NATS servers, separated by commas; without one the log is in memory',
+    parse: natsAddresses,
+    fallback: [],
+    value: 'url,...',
+  } satisfies Setting<readonly string[]> as Setting<readonly string[]>,
+  natsUser: {
+    env: 'NATS_USER',
+    help: 'user name for NATS',
+    parse: optionalText,
+    fallback: undefined,
+    value: 'name',
+  } satisfies Setting<string | undefined> as Setting<string | undefined>,
+  natsPassword: {
+    env: 'NATS_PASSWORD',
+    help: 'password for NATS',
+    parse: optionalText,
+    fallback: undefined,
+    value: 'text',
+  } satisfies Setting<string | undefined> as Setting<string | undefined>,
+  natsToken: {
+    env: 'NATS_TOKEN',
+    help: 'token for NATS, instead of user and password',
+    parse: optionalText,
+    fallback: undefined,
+    value: 'text',
+  } satisfies Setting<string | undefined> as Setting<string | undefined>,
+  natsCredentials: {
+    env: 'NATS_CREDENTIALS',
+    help: 'file with a user JWT and its seed (.creds), instead of user and password',
+    parse: optionalText,
+    fallback: undefined,
+    value: 'file',
+  } satisfies Setting<string | undefined> as Setting<string | undefined>,
+  natsName: {
+    env: 'NATS_NAME',
+    help: "prefix of the connection's name, as NATS' monitoring shows it",
+    parse: text,
+    fallback: 'revcast',
+    value: 'text',
+  },
+  natsInbox: {
+    env: 'NATS_INBOX',
+    help: 'first token of the subjects that answers come to; give each service its own, so that none may read the others’ answers',
+    parse: subjectToken,
+    fallback: '_INBOX_revcast',
+    value: 'token',
+  },
+} as const;
+
+export const logSettings = {
+  logReplicas: {
+    env: 'LOG_REPLICAS',
+    help: 'copies of the stream: 1, or 3 (nats-server 2.10.27 or newer, at least three nodes)',
+    parse: oneOf(['1', '3']).transform(Number),
+    fallback: 1,
+    value: 'count',
+  },
+  logMaxBytes: {
+    env: 'LOG_MAX_BYTES',
+    help: "largest size of the stream in bytes, below the disk's; when it is full appends are refused with log_full",
+    parse: whole('bytes', MiB, 2 ** 50),
+    fallback: 8 * 1024 * MiB,
+    value: 'bytes',
+  },
+  logMaxEntriesPerRoom: {
+    env: 'LOG_MAX_ENTRIES_PER_ROOM',
+    help: 'entries kept of each room; the oldest are removed when there are more',
+    parse: whole('entries', 2, 1_000_000_000),
+    fallback: 100_000,
+    value: 'count',
+  },
+  logRequestTimeoutMs: {
+    env: 'LOG_REQUEST_TIMEOUT_MS',
+    help: 'how long one request to NATS may take',
+    parse: whole('ms', 50, 60_000),
+    fallback: 1_500,
+    value: 'ms',
+  },
+  appendDeadlineMs: {
+    env: 'APPEND_DEADLINE_MS',
+    help: 'how long an append may take; then it fails with log_unavailable, or outcome_unknown if it may have been stored',
+    parse: whole('ms', 100, 600_000),
+    fallback: 5_000,
+    value: 'ms',
+  },
+  appendQueue: {
+    env: 'APPEND_QUEUE',
+    help: 'appends that may wait per room; further ones are refused with overloaded',
+    parse: whole('appends', 1, 10_000_000),
+    fallback: 10_000,
+    value: 'count',
+  },
+  keyWindowRevisions: {
+    env: 'KEY_WINDOW_REVISIONS',
+    help: 'an idempotency key is remembered at least for so many last revisions of its room',
+    parse: whole('revisions', 0, 1_000_000),
+    fallback: 1_000,
+    value: 'count',
+  },
+  keyWindowMinutes: {
+    env: 'KEY_WINDOW_MINUTES',
+    help: 'and at least for so many minutes',
+    parse: whole('minutes', 0, 10_080),
+    fallback: 10,
+    value: 'minutes',
+  },
+  writerRooms: {
+    env: 'WRITER_ROOMS',
+    help: 'rooms whose numbering a producer remembers; the one idle longest is forgotten, and read again when needed',
+    parse: whole('rooms', 1, 10_000_000),
+    fallback: 10_000,
+    value: 'count',
+  },
+} as const;
