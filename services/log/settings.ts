@@ -109,13 +109,6 @@ export const logSettings = {
     fallback: 5_000,
     value: 'ms',
   },
-  appendQueue: {
-    env: 'APPEND_QUEUE',
-    help: 'appends that may wait per room; further ones are refused with overloaded',
-    parse: whole('appends', 1, 10_000_000),
-    fallback: 10_000,
-    value: 'count',
-  },
   keyWindowRevisions: {
     env: 'KEY_WINDOW_REVISIONS',
     help: 'an idempotency key is remembered at least for so many last revisions of its room',
@@ -129,12 +122,5 @@ export const logSettings = {
     parse: whole('minutes', 0, 10_080),
     fallback: 10,
     value: 'minutes',
-  },
-  writerRooms: {
-    env: 'WRITER_ROOMS',
-    help: 'rooms whose numbering a producer remembers; the one idle longest is forgotten, and read again when needed',
-    parse: whole('rooms', 1, 10_000_000),
-    fallback: 10_000,
-    value: 'count',
   },
 } as const;
