@@ -1,0 +1,94 @@
+/**
+ * The one way into the log for all that publishes: HTTP requests and sources. Checks the append, bounds how many (and
+ * how many bytes) are under way at once, and refuses the rest with `overloaded` instead of queueing it.
+ * An append is stored whole or not at all; that, numbering and keys are the log's own.
+ */
+import type { Clock } from '../shared/clock.js';
+import { asError, RevcastError } from '../shared/errors.js';
+import { withTimeout } from '../shared/lifecycle.js';
+import type { Logger } from '../shared/logger.js';
+import type { Append, Appended, Log } from '../log/log.js';
+import { checkAppend, placeInList, type AppendLimits, type PlaceOf } from './append-limits.js';
+
+export interface AppenderLimits extends AppendLimits {
+  /** Appends under way at once. */
+  readonly maxInFlight: number;
+  /** Bytes of data under way at once; one append alone is always taken. */
+  readonly maxInFlightBytes: number;
+}
+
+export interface AppenderParts {
+  readonly log: Pick<Log, 'append'>;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly limits: AppenderLimits;
+}
+
+export class Appender {
+  private appends = 0;
+  private bytes = 0;
+  private stopping: Promise<void> | undefined;
+  private onIdle: (() => void) | undefined;
+
+  constructor(private readonly parts: AppenderParts) {}
+
+  /** Appends under way. */
+  get inFlight(): number {
+    return this.appends;
+  }
+
+  /**
+   * Appends to a room, whose name is in normal form (parseRoomName). `placeOf` is how messages name what is wrong.
+   * Throws `invalid_request`, `too_large`, `overloaded`, `shutting_down`, and what `Log.append` throws.
+   */
+  async append(room: string, append: Append, placeOf: PlaceOf = placeInList): Promise<Appended> {
+    const { log, logger, clock, limits } = this.parts;
+    if (this.stopping !== undefined) throw new RevcastError('shutting_down', 'the producer is stopping');
+    checkAppend(append, limits, placeOf);
+    const bytes = append.revisions.reduce((sum, { data }) => sum + data.byteLength, 0);
+    this.admit(bytes);
+    const startedMs = clock.monotonic();
+    try {
+      const appended = await log.append(room, append);
+      logger.debug({ room, ...appended, durationMs: clock.monotonic() - startedMs }, 'appended');
+      return appended;
+    } catch (error) {
+      logger.debug({ room, durationMs: clock.monotonic() - startedMs, err: asError(error) }, 'append failed');
+      throw error;
+    } finally {
+      this.appends -= 1;
+      this.bytes -= bytes;
+      if (this.appends === 0) this.onIdle?.();
+    }
+  }
+
+  /** Takes no more, and waits at most `waitMs` for what is under way. Idempotent. */
+  stop(waitMs: number): Promise<void> {
+    this.stopping ??= this.drain(waitMs);
+    return this.stopping;
+  }
+
+  private admit(bytes: number): void {
+    const { maxInFlight, maxInFlightBytes } = this.parts.limits;
+    if (this.appends >= maxInFlight) {
+      throw new RevcastError('overloaded', `${this.appends} appends are under way`);
+    }
+    if (this.appends > 0 && this.bytes + bytes > maxInFlightBytes) {
+      throw new RevcastError('overloaded', `appends of ${this.bytes} bytes are under way`);
+    }
+    this.appends += 1;
+    this.bytes += bytes;
+  }
+
+  private async drain(waitMs: number): Promise<void> {
+    if (this.appends === 0) return;
+    const idle = new Promise<void>((resolve) => {
+      this.onIdle = resolve;
+    });
+    try {
+      await withTimeout(idle, waitMs, `${this.appends} appends were still under way`);
+    } catch (error) {
+      this.parts.logger.warn({ err: asError(error) }, 'stopping without the answers of the log');
+    }
+  }
+}
