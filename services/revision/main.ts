@@ -1,0 +1,52 @@
+/** The revision service: what the log knows of rooms, over HTTP, and over NATS request/reply where there is a link. */
+import type { NatsLink } from '../log/jetstream/nats-link.js';
+import type { Log } from '../log/log.js';
+import type { Clock } from '../shared/clock.js';
+import type { Readiness } from '../shared/http-server.js';
+import { StopStack, type Running } from '../shared/lifecycle.js';
+import type { Logger } from '../shared/logger.js';
+import type { Values } from '../shared/settings.js';
+import type { RevisionReader } from './contract.js';
+import { createRevisionHttp } from './http.js';
+import { RevisionRpcServer } from './rpc-server.js';
+import { RevisionService } from './service.js';
+import type { revisionSettings } from './settings.js';
+
+export interface RevisionParts {
+  readonly settings: Values<typeof revisionSettings>;
+  /** The caller's to open and to close, after the service has stopped. */
+  readonly log: Pick<Log, 'range' | 'heads' | 'status'>;
+  /** The caller's too. Without one there is no service over NATS. */
+  readonly link?: NatsLink | undefined;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+export interface RunningRevision extends Running {
+  /** Where it listens, without a path. */
+  readonly url: string;
+  /** The service itself, for an edge in the same process. */
+  readonly reader: RevisionReader;
+}
+
+/** Starts to listen; the log need not be ready. Throws when the address cannot be listened on. */
+export async function startRevision({ settings, log, link, logger, clock }: RevisionParts): Promise<RunningRevision> {
+  const reader = new RevisionService({ log, clock, settings });
+  const parts = new StopStack(logger, settings.revisionDrainMs + 1_000);
+  const http = createRevisionHttp({ settings, reader, logger, ready: () => readiness(log, link) });
+  const url = await http.listen();
+  parts.add('revision http', () => http.stop());
+  if (link !== undefined) {
+    const rpc = new RevisionRpcServer({ link, reader, settings, logger });
+    parts.add('revision rpc', () => rpc.stop());
+  }
+  logger.info({ url }, 'the revision service listens');
+  return { url, reader, stop: () => parts.stop() };
+}
+
+/** Ready: the log answers, and requests over NATS can come. */
+function readiness(log: Pick<Log, 'status'>, link: NatsLink | undefined): Readiness {
+  const status = log.status();
+  if (status.state !== 'ready') return { ok: false, detail: status.detail };
+  return link === undefined || link.up ? { ok: true, detail: '' } : { ok: false, detail: 'not connected to NATS' };
+}

@@ -1,0 +1,129 @@
+/**
+ * The revision service as an edge sees it: heads and ranges over NATS. Heads are asked in batches that fit a request
+ * and its reply. A failure that may pass (no answer in time, nobody there, overloaded) is tried ATTEMPTS times; the
+ * queue group gives the second try to any replica, so that one that hangs or stops costs one timeout.
+ *
+ * Limits: `revisionTimeoutMs` per try; HEADS_BATCHES_AT_ONCE batches of one call under way. The number of calls is the
+ * caller's to bound.
+ */
+import type { NatsLink } from '../log/jetstream/nats-link.js';
+import { lastRev } from '../log/log.js';
+import { sleep, type Clock } from '../shared/clock.js';
+import { RevcastError } from '../shared/errors.js';
+import { whole, type Values } from '../shared/settings.js';
+import type { KnownHead, RangeAnswer, RangeQuery, RevisionReader, RoomHead } from './contract.js';
+import {
+  decodeHeadsReply,
+  decodeRangeReply,
+  encodeHeadsRequest,
+  encodeRangeRequest,
+  HEAD_BYTES,
+  HEADS_SUBJECT,
+  MAX_HEADS_ROOMS,
+  RANGE_SUBJECT,
+} from './rpc-messages.js';
+
+const ATTEMPTS = 2;
+/** The wait before another try is half of this to all of it, at random. */
+const RETRY_WAIT_MS = 100;
+const HEADS_BATCHES_AT_ONCE = 4;
+/** The NATS server's default, assumed while there is no connection. */
+const DEFAULT_MAX_PAYLOAD = 1024 * 1024;
+/** uint32: larger limits say no more. */
+const MAX_UINT32 = 0xffff_ffff;
+
+export const revisionClientSettings = {
+  revisionTimeoutMs: {
+    env: 'REVISION_TIMEOUT_MS',
+    help: 'how long one request to the revision service may take; it is tried twice',
+    parse: whole('ms', 50, 60_000),
+    fallback: 1_500,
+    value: 'ms',
+  },
+} as const;
+
+export interface RevisionClientParts {
+  readonly link: Pick<NatsLink, 'request' | 'connection'>;
+  readonly settings: Values<typeof revisionClientSettings>;
+  readonly clock: Clock;
+}
+
+export class RevisionClient implements RevisionReader {
+  private readonly link: RevisionClientParts['link'];
+  private readonly timeoutMs: number;
+  private readonly clock: Clock;
+
+  constructor({ link, settings, clock }: RevisionClientParts) {
+    this.link = link;
+    this.timeoutMs = settings.revisionTimeoutMs;
+    this.clock = clock;
+  }
+
+  async heads(known: readonly KnownHead[]): Promise<readonly RoomHead[]> {
+    const batches = batchesOf(known, this.link.connection?.info?.max_payload ?? DEFAULT_MAX_PAYLOAD);
+    const answers: RoomHead[][] = [];
+    let next = 0;
+    const askInTurn = async (): Promise<void> => {
+      for (let batch = batches[next]; batch !== undefined; batch = batches[next]) {
+        next += 1;
+        const request = encodeHeadsRequest(batch);
+        answers.push(await this.ask(HEADS_SUBJECT, request, decodeHeadsReply));
+      }
+    };
+    await Promise.all(Array.from({ length: HEADS_BATCHES_AT_ONCE }, askInTurn));
+    return answers.flat();
+  }
+
+  async range(query: RangeQuery): Promise<RangeAnswer> {
+    const request = encodeRangeRequest({
+      ...query,
+      limit: Math.min(query.limit, MAX_UINT32),
+      maxBytes: Math.min(query.maxBytes, MAX_UINT32),
+    });
+    const answer = await this.ask(RANGE_SUBJECT, request, decodeRangeReply);
+    checkFollows(query, answer);
+    return answer;
+  }
+
+  private async ask<T>(subject: string, request: Uint8Array, decode: (reply: Uint8Array) => T): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return decode(await this.link.request(subject, request, this.timeoutMs));
+      } catch (error) {
+        if (!(error instanceof RevcastError) || !error.retryable || attempt === ATTEMPTS) throw error;
+        await sleep(this.clock, RETRY_WAIT_MS * (0.5 + Math.random() / 2));
+      }
+    }
+  }
+}
+
+/** Batches whose request and reply stay within `maxPayload`. */
+function batchesOf(known: readonly KnownHead[], maxPayload: number): KnownHead[][] {
+  const batches: KnownHead[][] = [];
+  let batch: KnownHead[] = [];
+  let bytes = 0;
+  for (const one of known) {
+    const cost = HEAD_BYTES + Buffer.byteLength(one.room);
+    if (batch.length === MAX_HEADS_ROOMS || (batch.length > 0 && bytes + cost > maxPayload)) {
+      batches.push(batch);
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(one);
+    bytes += cost;
+  }
+  if (batch.length > 0) batches.push(batch);
+  return batches;
+}
+
+/** A page that does not follow the asked position is refused here, whoever answered it. */
+function checkFollows({ room, after }: RangeQuery, answer: RangeAnswer): void {
+  if (answer.kind !== 'entries') return;
+  let expected = after === null ? answer.entries[0]?.firstRev : after.rev + 1;
+  for (const entry of answer.entries) {
+    if (entry.firstRev !== expected || entry.room !== room) {
+      throw new RevcastError('internal', 'the revision service answered a page that does not follow the position');
+    }
+    expected = lastRev(entry) + 1;
+  }
+}
