@@ -77,9 +77,10 @@ function bodyOf({ body, query, headers }: FastifyRequest<PublishRoute>): Buffer 
 
 /** The Idempotency-Key header, which Node gives as bytes in a string, as the UTF-8 that it is. */
 function idempotencyKey(request: FastifyRequest<PublishRoute>): string | undefined {
-  const given = request.raw.headersDistinct['idempotency-key'];
-  const first = given?.[0];
-  if (given === undefined || first === undefined) return undefined;
+  const { rawHeaders } = request.raw;
+  const given = rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === 'idempotency-key');
+  const first = given[0];
+  if (first === undefined) return undefined;
   if (given.length > 1) throw invalid('Idempotency-Key', 'is given more than once');
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(first, 'latin1'));

@@ -167,22 +167,27 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 /** How many bytes precede the first sequence that is not UTF-8: halving, since a decoder only says that there is one. */
 function validUtf8Prefix(bytes: Uint8Array): number {
-  let valid = 0;
-  let invalid = bytes.length;
-  while (valid < invalid) {
-    const middle = Math.ceil((valid + invalid) / 2);
-    if (isUtf8Prefix(bytes.subarray(0, middle))) valid = middle;
-    else invalid = middle - 1;
+  let valid = '';
+  let low = 0;
+  let high = bytes.length;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    const decoded = decodePrefix(bytes.subarray(0, middle));
+    if (decoded === undefined) high = middle - 1;
+    else {
+      low = middle;
+      valid = decoded;
+    }
   }
-  return valid;
+  return Buffer.byteLength(valid);
 }
 
-function isUtf8Prefix(bytes: Uint8Array): boolean {
+/** The whole characters of bytes that may end inside one; undefined when they cannot go on to be UTF-8. */
+function decodePrefix(bytes: Uint8Array): string | undefined {
   try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
-    return true;
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true });
   } catch {
-    return false;
+    return undefined;
   }
 }
 

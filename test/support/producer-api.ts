@@ -1,0 +1,126 @@
+/**
+ * The producer's HTTP side on a log, without a socket; every answer is checked against the OpenAPI document that the
+ * same process serves, so that each test of a status is a test of the document too.
+ */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { LightMyRequestResponse } from 'fastify';
+import { expect } from 'vitest';
+import type { Log } from '../../services/log/log.js';
+import { MemoryLog } from '../../services/log/memory-log.js';
+import { Appender, type AppenderLimits } from '../../services/producer/appender.js';
+import { createProducerHttp } from '../../services/producer/http.js';
+import { producerSettings, type ProducerSettings } from '../../services/producer/settings.js';
+import { systemClock } from '../../services/shared/clock.js';
+import type { HttpServer } from '../../services/shared/http-server.js';
+import { silentLogger } from '../../services/shared/logger.js';
+import { readSettings } from '../../services/shared/settings.js';
+
+export const SMALL_LIMITS: AppenderLimits = {
+  maxRevisions: 5,
+  maxDataBytes: 100,
+  maxInFlight: 8,
+  maxInFlightBytes: 1_000,
+};
+
+export interface Publication {
+  readonly room?: string;
+  /** Already percent-encoded, where the test is about that. */
+  readonly path?: string;
+  /** With its question mark. */
+  readonly query?: string;
+  readonly body?: unknown;
+  /** Sent as it is instead of `body`. */
+  readonly raw?: string | Buffer;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+}
+
+export interface ProducerApi {
+  readonly http: HttpServer;
+  readonly log: Pick<Log, 'append' | 'status'>;
+  readonly document: OpenApiDocument;
+  publish(publication: Publication): Promise<Answer>;
+  get(path: string): Promise<Answer>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly json: Readonly<Record<string, unknown>>;
+  /** The body's `error`, or an empty object. */
+  readonly error: Readonly<Record<string, unknown>>;
+}
+
+interface OpenApiOperation {
+  readonly responses: Readonly<Record<string, unknown>>;
+}
+
+export interface OpenApiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+}
+
+export function testSettings(given: Partial<ProducerSettings> = {}): ProducerSettings {
+  return { ...readSettings(producerSettings, {}, {}), producerPort: 0, ...given };
+}
+
+/** `settings` and `limits` are small unless given, so that tests can exceed them. */
+export async function producerApi(
+  options: {
+    log?: Pick<Log, 'append' | 'status'>;
+    settings?: Partial<ProducerSettings>;
+    limits?: Partial<AppenderLimits>;
+  } = {},
+): Promise<ProducerApi> {
+  const log = options.log ?? new MemoryLog({ clock: systemClock });
+  const limits = { ...SMALL_LIMITS, ...options.limits };
+  const appender = new Appender({ log, logger: silentLogger, clock: systemClock, limits });
+  const settings = testSettings({ producerMaxBodyBytes: 2_000, ...options.settings });
+  const http = createProducerHttp({ settings, limits, appender, logStatus: () => log.status(), logger: silentLogger });
+  const served = await http.app.inject({ method: 'GET', url: '/openapi.json' });
+  const document = served.json<OpenApiDocument>();
+  const check = responseChecker(document);
+  return {
+    http,
+    log,
+    document,
+    async publish({ room = 'doc-1', path = encodeURIComponent(room), query = '', body, raw, headers = {} }) {
+      const response = await http.app.inject({
+        method: 'POST',
+        url: `/v1/rooms/${path}/revisions${query}`,
+        headers: { 'content-type': 'application/json', ...headers },
+        payload: raw ?? JSON.stringify(body),
+      });
+      check('/v1/rooms/{room}/revisions', 'post', response);
+      return toAnswer(response);
+    },
+    async get(path) {
+      const response = await http.app.inject({ method: 'GET', url: path });
+      check(path, 'get', response);
+      return toAnswer(response);
+    },
+  };
+}
+
+function toAnswer(response: LightMyRequestResponse): Answer {
+  const json = response.json<Record<string, unknown>>();
+  const error = (json['error'] ?? {}) as Record<string, unknown>;
+  return { status: response.statusCode, headers: response.headers, json, error };
+}
+
+/** Fails the test when an answer's status is not documented, or its body does not fit the documented schema. */
+function responseChecker(document: OpenApiDocument) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  ajv.addSchema(document, 'api');
+  return (path: string, method: string, response: LightMyRequestResponse) => {
+    const status = String(response.statusCode);
+    const documented = Object.keys(document.paths[path]?.[method]?.responses ?? {});
+    expect(documented).toContain(status);
+    const pointer = ['paths', path, method, 'responses', status, 'content', 'application/json', 'schema'];
+    const validate = ajv.getSchema(`api#/${pointer.map(toPointer).join('/')}`);
+    const fits = validate?.(response.json()) === true;
+    expect({ fits, body: response.body, errors: fits ? null : validate?.errors }).toMatchObject({ fits: true });
+  };
+}
+
+function toPointer(part: string): string {
+  return encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));
+}
