@@ -7,7 +7,7 @@
  *   idle -> connecting -> up <-> down (the client reconnects)      any -> closed
  */
 import { readFileSync } from 'node:fs';
-import { connect, credsAuthenticator, Events, headers, NatsError } from 'nats';
+import { connect, createInbox, credsAuthenticator, Events, headers, NatsError } from 'nats';
 import type { ConnectionOptions, Msg, NatsConnection } from 'nats';
 import type { Clock } from '../../shared/clock.js';
 import { asError } from '../../shared/errors.js';
@@ -135,6 +135,18 @@ export class NatsLink {
         },
       );
     });
+  }
+
+  /** A subject of this process's own, for answers. */
+  newInbox(): string {
+    return createInbox(this.connectOptions.inboxPrefix);
+  }
+
+  /** Sends without waiting for anything; false when the link is not up and nothing was sent. */
+  publish(subject: string, payload: Uint8Array, reply: string): boolean {
+    if (!this.up || this.current === undefined) return false;
+    this.current.publish(subject, payload, { reply });
+    return true;
   }
 
   /**

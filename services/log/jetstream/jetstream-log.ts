@@ -1,0 +1,211 @@
+/**
+ * The JetStream adapter of the log: composes numbering (room writers), the stream and the live half.
+ *
+ *   starting ──the stream is as wanted──▶ ready ──link down──▶ unavailable ──up again, stream checked──▶ ready
+ *      └──refused (other settings, old server): unavailable, looked at again every CHECK_RETRY_MS.max──┘
+ *
+ * Invariant: nothing is appended and nothing answered from the stream between a reconnect and the check that follows it,
+ * so that a stream which lost history is noticed before its entries are mixed with what this process remembers.
+ */
+import type { Clock } from '../../shared/clock.js';
+import { asError, RevcastError } from '../../shared/errors.js';
+import type { Logger } from '../../shared/logger.js';
+import type { Values } from '../../shared/settings.js';
+import type { EntryStore } from '../entry-store.js';
+import type {
+  Append,
+  Appended,
+  Disturbance,
+  Entry,
+  Following,
+  Head,
+  Log,
+  LogStatus,
+  Range,
+  RangeOptions,
+} from '../log.js';
+import { RoomWriters } from '../room-writers.js';
+import type { logSettings } from '../settings.js';
+import { JetStreamApi } from './api.js';
+import { ConsumerReader } from './consumer-reader.js';
+import { EntryReader } from './entry-reader.js';
+import { readHeads } from './heads.js';
+import { HistoryGuard } from './history-guard.js';
+import { HistoryReader } from './history-reader.js';
+import { LiveFollower } from './live-follower.js';
+import type { NatsLink } from './nats-link.js';
+import { JetStreamStore } from './store.js';
+import { checkVersion, ensureStream, StreamRefused, wantedStream } from './stream.js';
+
+/** Between two looks at a stream that is not in order: doubles from min to max. */
+const CHECK_RETRY_MS = { min: 100, max: 2_000 };
+const MS_PER_MINUTE = 60_000;
+
+export interface JetStreamLogParts {
+  /** The caller starts and closes it. */
+  readonly link: NatsLink;
+  readonly settings: Values<typeof logSettings>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Wraps the store that the writers use: to lose answers, in tests. */
+  readonly wrapStore?: (store: EntryStore) => EntryStore;
+}
+
+export class JetStreamLog implements Log {
+  private state: LogStatus = { state: 'starting', detail: 'waiting for NATS' };
+  private checkUnderWay = false;
+  private checkAgain = false;
+  private cancelRetry: (() => void) | undefined;
+  private retryMs = CHECK_RETRY_MS.min;
+  private lastComplaint: string | undefined;
+  /** Set from a broken connection until the stream was looked at again. */
+  private reconnecting = false;
+  private closed = false;
+  private readonly guard = new HistoryGuard();
+  private readonly api: JetStreamApi;
+  private readonly reader: EntryReader;
+  private readonly history: HistoryReader;
+  private readonly writers: RoomWriters;
+  private readonly live: LiveFollower;
+  private readonly ends: (() => void)[];
+
+  constructor(private readonly parts: JetStreamLogParts) {
+    const { link, settings, clock, logger } = parts;
+    this.api = new JetStreamApi(link, settings.logRequestTimeoutMs);
+    this.reader = new EntryReader(this.api, this.guard);
+    this.history = new HistoryReader(this.reader, new ConsumerReader({ api: this.api, clock, logger }));
+    const store = new JetStreamStore({
+      api: this.api,
+      reader: this.reader,
+      history: this.history,
+      guard: this.guard,
+      replicated: settings.logReplicas > 1,
+      now: () => clock.now(),
+      assertReady: () => {
+        this.assertReady();
+      },
+    });
+    this.writers = new RoomWriters({
+      store: parts.wrapStore?.(store) ?? store,
+      clock,
+      settings: { ...settings, keyWindowMs: settings.keyWindowMinutes * MS_PER_MINUTE },
+    });
+    this.live = new LiveFollower({ link, logger, clock, tellsReconnects: false });
+    this.ends = [
+      link.onDown(() => {
+        if (this.state.state === 'ready') this.reconnecting = true;
+        this.state = { state: 'unavailable', detail: 'the connection to NATS is lost' };
+      }),
+      link.onUp(() => {
+        this.checkSoon();
+      }),
+      this.live.onDisturbance((disturbance) => {
+        if (disturbance === 'leader_elected') this.checkSoon();
+      }),
+    ];
+  }
+
+  async append(room: string, append: Append): Promise<Appended> {
+    // Later, when the connection breaks, appends wait for it until their deadline; before the first one there is no use.
+    if (this.state.state === 'starting') this.assertReady();
+    return this.writers.append(room, append);
+  }
+
+  follow(rooms: readonly string[], onEntry: (entry: Entry) => void): Following {
+    return this.live.follow(rooms, onEntry);
+  }
+
+  async range(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range> {
+    this.assertReady();
+    return this.history.range(room, fromRev, options);
+  }
+
+  async heads(rooms: readonly string[]): Promise<ReadonlyMap<string, Head | null>> {
+    this.assertReady();
+    return readHeads(this.reader, rooms);
+  }
+
+  status(): LogStatus {
+    return this.state;
+  }
+
+  onDisturbance(listener: (disturbance: Disturbance) => void): () => void {
+    return this.live.onDisturbance(listener);
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    this.state = { state: 'unavailable', detail: 'the log is closed' };
+    this.cancelRetry?.();
+    for (const end of this.ends) end();
+    this.writers.close();
+    this.api.close();
+    await this.live.close();
+  }
+
+  private assertReady(): void {
+    if (this.state.state !== 'ready') throw new RevcastError('log_unavailable', this.state.detail);
+  }
+
+  /** Looks at the stream; once more afterwards if that was asked for meanwhile. */
+  private checkSoon(): void {
+    if (this.closed || !this.parts.link.up) return;
+    this.cancelRetry?.();
+    this.checkAgain = true;
+    if (this.checkUnderWay) return;
+    this.checkUnderWay = true;
+    void this.checkWhileAsked();
+  }
+
+  private async checkWhileAsked(): Promise<void> {
+    while (this.checkAgain && !this.closed) {
+      this.checkAgain = false;
+      try {
+        await this.check();
+        this.becomeReady();
+      } catch (error) {
+        this.complain(asError(error));
+        this.cancelRetry = this.parts.clock.after(this.retryMs, () => {
+          this.checkSoon();
+        });
+        this.retryMs = Math.min(CHECK_RETRY_MS.max, this.retryMs * 2);
+      }
+    }
+    this.checkUnderWay = false;
+  }
+
+  private async check(): Promise<void> {
+    const { link, settings, logger } = this.parts;
+    checkVersion(link.connection?.info?.version ?? '', settings.logReplicas);
+    const info = await ensureStream(this.api, wantedStream(settings));
+    const contradiction = await this.guard.contradiction(info, (seq) => this.reader.tagAt(seq));
+    if (contradiction === undefined) return;
+    logger.error({ code: 'history_lost', reason: contradiction }, 'the log lost history; numbering looks again');
+    this.writers.distrust();
+    this.reconnecting = true;
+  }
+
+  private becomeReady(): void {
+    if (this.closed || !this.parts.link.up) return;
+    if (this.state.state !== 'ready') this.parts.logger.info('the log is ready');
+    this.state = { state: 'ready' };
+    this.retryMs = CHECK_RETRY_MS.min;
+    this.lastComplaint = undefined;
+    if (!this.reconnecting) return;
+    this.reconnecting = false;
+    this.live.disturb('reconnected');
+  }
+
+  /** Says it once; a change of what is wrong is said again. */
+  private complain(error: Error): void {
+    if (this.closed || !this.parts.link.up) return;
+    const refused = error instanceof StreamRefused;
+    // A stream in use that cannot be looked at for a moment, while its leader changes, goes on being used.
+    if (refused || this.state.state !== 'ready') this.state = { state: 'unavailable', detail: error.message };
+    if (error.message === this.lastComplaint) return;
+    this.lastComplaint = error.message;
+    const code = refused ? 'stream_refused' : 'log_unavailable';
+    this.parts.logger.error({ code, reason: error.message }, 'the log cannot be used yet');
+  }
+}

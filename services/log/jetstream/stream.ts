@@ -1,0 +1,121 @@
+/**
+ * The stream REVISIONS: created where it is missing, else compared with what is wanted, field by field, in the fields
+ * that revcast sets and only in those. A stream with other settings is never changed: it may be someone's data, and
+ * two processes with different settings would change it back and forth. The operator decides.
+ */
+import { RevcastError } from '../../shared/errors.js';
+import type { Values } from '../../shared/settings.js';
+import type { logSettings } from '../settings.js';
+import { LIVE_SUBJECTS, STORED_SUBJECTS, STREAM } from '../subjects.js';
+import { API_ERROR, ApiError, type JetStreamApi } from './api.js';
+
+/** What the log looks at in a stream's description. */
+export interface StreamInfo {
+  readonly config: Readonly<Record<string, unknown>>;
+  /** When the stream was made, as the server writes it: another one means another stream. */
+  readonly created: string;
+  readonly state: { readonly last_seq: number };
+}
+
+/** Waiting does not help: the operator has to change the stream, the settings or the server. */
+export class StreamRefused extends RevcastError {
+  constructor(message: string) {
+    super('log_unavailable', message);
+  }
+}
+
+/** On older servers a stream with replicas loses and rewrites acknowledged entries. */
+const OLDEST_WITH_REPLICAS = [2, 10, 27] as const;
+/** Older servers do not republish. */
+const OLDEST = [2, 9, 0] as const;
+
+type Wanted = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
+/** The stream's settings as revcast sets them. Nested fields are written with a dot. */
+export function wantedStream(settings: Values<typeof logSettings>): Wanted {
+  return {
+    subjects: [STORED_SUBJECTS],
+    storage: 'file',
+    retention: 'limits',
+    num_replicas: settings.logReplicas,
+    allow_direct: true,
+    'republish.src': STORED_SUBJECTS,
+    'republish.dest': LIVE_SUBJECTS,
+    max_msgs_per_subject: settings.logMaxEntriesPerRoom,
+    max_bytes: settings.logMaxBytes,
+    max_msgs: -1,
+    max_age: 0,
+    discard: 'new',
+  };
+}
+
+/** Throws StreamRefused when a server of this version must not hold such a stream. */
+export function checkVersion(version: string, replicas: number): void {
+  const oldest = replicas > 1 ? OLDEST_WITH_REPLICAS : OLDEST;
+  if (isAtLeast(version, oldest)) return;
+  const needed = oldest.join('.');
+  throw new StreamRefused(`nats-server ${version} is too old for replicas ${replicas}: ${needed} or newer is needed`);
+}
+
+/** Makes sure that the stream is there, as wanted. Throws StreamRefused, ApiError or RequestError. */
+export async function ensureStream(api: JetStreamApi, wanted: Wanted): Promise<StreamInfo> {
+  const info = (await streamInfo(api)) ?? (await createStream(api, wanted));
+  const differences = differencesOf(info.config, wanted);
+  if (differences.length > 0) {
+    throw new StreamRefused(`stream ${STREAM} exists with other settings: ${differences.join('; ')}`);
+  }
+  return info;
+}
+
+/** null when there is no such stream. */
+export async function streamInfo(api: JetStreamApi): Promise<StreamInfo | null> {
+  try {
+    return (await api.call(`STREAM.INFO.${STREAM}`)) as StreamInfo;
+  } catch (error) {
+    if (error instanceof ApiError && error.number === API_ERROR.streamNotFound) return null;
+    throw error;
+  }
+}
+
+async function createStream(api: JetStreamApi, wanted: Wanted): Promise<StreamInfo> {
+  return (await api.call(`STREAM.CREATE.${STREAM}`, { name: STREAM, ...nested(wanted) })) as StreamInfo;
+}
+
+/** Each field in which the stream is not as wanted, with both values. */
+function differencesOf(config: Readonly<Record<string, unknown>>, wanted: Wanted): string[] {
+  const differences: string[] = [];
+  for (const [field, ours] of Object.entries(wanted)) {
+    const theirs = valueAt(config, field);
+    if (JSON.stringify(theirs) === JSON.stringify(ours)) continue;
+    differences.push(`${field} is ${JSON.stringify(theirs) ?? 'not set'}, wanted ${JSON.stringify(ours)}`);
+  }
+  return differences;
+}
+
+function valueAt(config: unknown, field: string): unknown {
+  let value = config;
+  for (const part of field.split('.')) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = (value as Record<string, unknown>)[part];
+  }
+  return value;
+}
+
+function nested(wanted: Wanted): Record<string, unknown> {
+  const config: Record<string, unknown> = {};
+  for (const [field, value] of Object.entries(wanted)) {
+    const [outer = field, inner] = field.split('.');
+    if (inner === undefined) config[outer] = value;
+    else config[outer] = { ...(config[outer] as object | undefined), [inner]: value };
+  }
+  return config;
+}
+
+function isAtLeast(version: string, oldest: readonly number[]): boolean {
+  const numbers = /^(\d+)\.(\d+)\.(\d+)/u.exec(version)?.slice(1).map(Number) ?? [];
+  for (const [index, least] of oldest.entries()) {
+    const number = numbers[index] ?? 0;
+    if (number !== least) return number > least;
+  }
+  return true;
+}
