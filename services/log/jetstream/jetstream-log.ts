@@ -39,6 +39,8 @@ import { checkVersion, ensureStream, StreamRefused, wantedStream } from './strea
 
 /** Between two looks at a stream that is not in order: doubles from min to max. */
 const CHECK_RETRY_MS = { min: 100, max: 2_000 };
+/** A stream for which nobody answers is looked at again, but not more often than this. */
+const SUSPICION_INTERVAL_MS = 500;
 const MS_PER_MINUTE = 60_000;
 
 export interface JetStreamLogParts {
@@ -57,6 +59,7 @@ export class JetStreamLog implements Log {
   private checkAgain = false;
   private cancelRetry: (() => void) | undefined;
   private retryMs = CHECK_RETRY_MS.min;
+  private lastCheckAt = Number.NEGATIVE_INFINITY;
   private lastComplaint: string | undefined;
   /** Set from a broken connection until the stream was looked at again. */
   private reconnecting = false;
@@ -83,6 +86,9 @@ export class JetStreamLog implements Log {
       now: () => clock.now(),
       assertReady: () => {
         this.assertReady();
+      },
+      suspectStream: () => {
+        if (clock.monotonic() - this.lastCheckAt >= SUSPICION_INTERVAL_MS) this.checkSoon();
       },
     });
     this.writers = new RoomWriters({
@@ -161,6 +167,7 @@ export class JetStreamLog implements Log {
   private async checkWhileAsked(): Promise<void> {
     while (this.checkAgain && !this.closed) {
       this.checkAgain = false;
+      this.lastCheckAt = this.parts.clock.monotonic();
       try {
         await this.check();
         this.becomeReady();

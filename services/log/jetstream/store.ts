@@ -40,6 +40,8 @@ export interface JetStreamStoreParts {
   readonly now: () => number;
   /** Throws `log_unavailable` while the stream is not known to be in order. */
   readonly assertReady: () => void;
+  /** Called when nobody answers for the stream: it may be gone. */
+  readonly suspectStream: () => void;
 }
 
 export class JetStreamStore implements EntryStore {
@@ -81,6 +83,7 @@ export class JetStreamStore implements EntryStore {
       this.parts.guard.saw({ seq, tag: entry.tag });
       return { kind: 'stored', seq };
     } catch (error) {
+      if (error instanceof RequestError && error.failure === 'no_responders') this.parts.suspectStream();
       return this.outcomeOf(error, bytes.length);
     }
   }

@@ -1,0 +1,168 @@
+/**
+ * A real nats-server process with JetStream on disk, in a directory of its own under the system's temporary one, on a
+ * port that stays the same when it is stopped and started again. The binary is NATS_SERVER_BIN, or what
+ * deploy/nats/fetch-server.sh finds.
+ */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect as connectSocket, createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { waitFor } from './wait-for.js';
+
+const FETCH = fileURLToPath(new URL('../../deploy/nats/fetch-server.sh', import.meta.url));
+const START_TIMEOUT_MS = 15_000;
+const STOP_TIMEOUT_MS = 10_000;
+
+export interface NatsServerOptions {
+  /** 0 or absent: a free one is chosen. */
+  readonly port?: number;
+  /** Lines for the server's configuration file, beside port and JetStream. */
+  readonly config?: string;
+  /** `max_file_store` of JetStream, as the server's configuration writes it. */
+  readonly maxFileStore?: string;
+}
+
+export class NatsServer {
+  private child: ChildProcess | undefined;
+
+  private constructor(
+    private readonly binary: string,
+    readonly port: number,
+    readonly directory: string,
+  ) {}
+
+  /** Not started yet. */
+  static async prepare(options: NatsServerOptions = {}): Promise<NatsServer> {
+    const directory = await mkdtemp(join(tmpdir(), 'revcast-nats-'));
+    const port = options.port ?? (await freePort());
+    const server = new NatsServer(await serverBinary(), port, directory);
+    await writeFile(
+      server.configFile,
+      [
+        `listen: "127.0.0.1:${port}"`,
+        `pid_file: "${join(directory, 'pid')}"`,
+        `jetstream { store_dir: "${join(directory, 'store')}", max_file_store: ${options.maxFileStore ?? '16GB'} }`,
+        options.config ?? '',
+      ].join('\n'),
+    );
+    return server;
+  }
+
+  /** Prepared and started. */
+  static async start(options: NatsServerOptions = {}): Promise<NatsServer> {
+    const server = await NatsServer.prepare(options);
+    await server.start();
+    return server;
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
+  /** Where JetStream keeps its files. */
+  get storeDirectory(): string {
+    return join(this.directory, 'store');
+  }
+
+  private get configFile(): string {
+    return join(this.directory, 'nats.conf');
+  }
+
+  /** Resolves when it accepts connections. Same port and directory each time. */
+  async start(): Promise<void> {
+    if (this.child !== undefined) throw new Error('the server runs already');
+    const logFile = join(this.directory, 'server.log');
+    const child = spawn(this.binary, ['-c', this.configFile, '-l', logFile], { stdio: 'ignore' });
+    this.child = child;
+    child.once('exit', () => {
+      if (this.child === child) this.child = undefined;
+    });
+    try {
+      await waitFor(
+        async () => {
+          if (child.exitCode !== null) throw new Error('nats-server ended at once');
+          return accepts(this.port);
+        },
+        { timeoutMs: START_TIMEOUT_MS, what: 'nats-server accepts connections' },
+      );
+    } catch (error) {
+      const log = await readFile(logFile, 'utf8').catch(() => '(no log)');
+      throw new Error(`nats-server did not start: ${log.slice(-2_000)}`, { cause: error });
+    }
+  }
+
+  /** SIGTERM: it leaves in order. */
+  stop(): Promise<void> {
+    return this.end('SIGTERM');
+  }
+
+  /** SIGKILL, as a crash. */
+  kill(): Promise<void> {
+    return this.end('SIGKILL');
+  }
+
+  /** SIGSTOP: the connections stay, nothing answers. */
+  pause(): void {
+    this.child?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.child?.kill('SIGCONT');
+  }
+
+  /** Ends it and removes its files. */
+  async dispose(): Promise<void> {
+    await this.kill();
+    await rm(this.directory, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  private async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const child = this.child;
+    if (child === undefined || child.exitCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGCONT');
+    child.kill(signal);
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    await exited;
+    clearTimeout(timer);
+  }
+}
+
+/** A TCP port on 127.0.0.1 that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function serverBinary(): Promise<string> {
+  const given = process.env['NATS_SERVER_BIN'];
+  if (given !== undefined) return given;
+  const { stdout } = await promisify(execFile)('bash', [FETCH]);
+  return stdout.trim();
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connectSocket(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => {
+      resolve(false);
+    });
+  });
+}
