@@ -4,6 +4,7 @@
  * Every status that is answered here is documented in openapi.ts; a test compares the two.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 import { createHttpServer, type HttpServer } from '../shared/http-server.js';
 import { RevcastError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
@@ -13,6 +14,7 @@ import { invalid, type AppendLimits } from './append-limits.js';
 import type { Appender } from './appender.js';
 import { openApiDocument } from './openapi.js';
 import { parsePublishRequest } from './publish-request.js';
+import { receiveBody, tooLargeBody, type ReceivedBody } from './request-body.js';
 import type { ProducerSettings } from './settings.js';
 
 export interface ProducerHttpParts {
@@ -23,7 +25,7 @@ export interface ProducerHttpParts {
   readonly logger: Logger;
 }
 
-type PublishRoute = { Params: { room: string }; Body: Buffer | undefined; Querystring: Record<string, unknown> };
+type PublishRoute = { Params: { room: string }; Body: ReceivedBody | undefined; Querystring: Record<string, unknown> };
 
 export function createProducerHttp(parts: ProducerHttpParts): HttpServer {
   const { settings, limits, logger } = parts;
@@ -45,20 +47,21 @@ export function createProducerHttp(parts: ProducerHttpParts): HttpServer {
   });
 }
 
-function addPublishRoute(app: FastifyInstance, { appender, limits }: ProducerHttpParts): void {
+function addPublishRoute(app: FastifyInstance, { settings, appender, limits }: ProducerHttpParts): void {
+  const maxBodyBytes = settings.producerMaxBodyBytes;
   // The bytes go to the handler as they are: a parser that throws would cost the client its connection.
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
-    done(null, body);
-  });
+  app.addContentTypeParser('application/json', (_request: unknown, payload: IncomingMessage) =>
+    receiveBody(payload, maxBodyBytes),
+  );
   app.post<PublishRoute>('/v1/rooms/:room/revisions', async (request, reply: FastifyReply) => {
     const room = parseRoomName(request.params.room);
-    const { append, placeOf } = parsePublishRequest(bodyOf(request), idempotencyKey(request), limits);
+    const { append, placeOf } = parsePublishRequest(bodyOf(request, maxBodyBytes), idempotencyKey(request), limits);
     const { epoch, rev, firstRev, tag, seq, time, duplicate } = await appender.append(room, append, placeOf);
     return reply.status(201).send({ room, epoch, rev, firstRev, tag, seq, time, duplicate });
   });
 }
 
-function bodyOf({ body, query, headers }: FastifyRequest<PublishRoute>): Buffer {
+function bodyOf({ body, query, headers }: FastifyRequest<PublishRoute>, maxBodyBytes: number): Buffer {
   const unknown = Object.keys(query)[0];
   if (unknown !== undefined) {
     throw invalid(`query parameter ${JSON.stringify(unknown)}`, 'is not known here: the body says everything');
@@ -72,7 +75,8 @@ function bodyOf({ body, query, headers }: FastifyRequest<PublishRoute>): Buffer 
     throw new RevcastError('unsupported_media_type', 'JSON is UTF-8, no other charset is understood');
   }
   if (body === undefined) throw invalid('body', 'is missing');
-  return body;
+  if (body.kind === 'too large') throw tooLargeBody(maxBodyBytes);
+  return body.bytes;
 }
 
 /** The Idempotency-Key header, which Node gives as bytes in a string, as the UTF-8 that it is. */

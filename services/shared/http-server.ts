@@ -81,6 +81,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.addHook('onRequest', async () => {
     if (stopping !== undefined) throw new RevcastError('shutting_down', 'the service is stopping');
   });
+  // A connection that became idle after the stop began would hold it up until the bound.
+  app.addHook('onSend', async (_request, reply) => {
+    if (stopping !== undefined) reply.header('connection', 'close');
+  });
   app.addHook('onRoute', ({ method, url }) => {
     for (const one of [method].flat()) if (one !== 'HEAD') routes.push({ method: one, path: url });
   });
@@ -129,7 +133,7 @@ export function sendError(reply: FastifyReply, thrown: unknown, logger: Logger):
 /** `{error: {code, message, …details}}`, with `outcome: "unknown"` where it is. */
 export function errorBody(error: RevcastError): { error: Record<string, unknown> } {
   const outcome = error.code === 'outcome_unknown' ? { outcome: 'unknown' } : {};
-  return { error: { ...error.details, ...outcome, code: error.code, message: error.message } };
+  return { error: { code: error.code, message: error.message, ...outcome, ...error.details } };
 }
 
 function asRevcastError(thrown: unknown): RevcastError {

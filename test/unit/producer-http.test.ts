@@ -309,7 +309,7 @@ const big = (bytes: number) => 'x'.repeat(bytes - 2);
 
 describe('limits', () => {
   it.each<[string, Publication, Record<string, unknown>]>([
-    ['a body', { body: { data: big(2_000) } }, { message: 'the body is larger than allowed' }],
+    ['a body', { body: { data: big(2_000) } }, { where: 'body', message: 'the body is larger than 2000 bytes' }],
     [
       'data',
       { body: { data: big(101) } },
