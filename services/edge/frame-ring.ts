@@ -2,7 +2,7 @@
  * The ring of a room: its newest revisions, one slot each, numbered by rev without holes, shared by all members.
  * A reader stands on the slot it is to be given next (cursor + 1), and so keeps that slot and all after it.
  * Two implementations behave alike: CountedRing (each slot counts who stands on it, everything is O(1)) and ScanRing
- * (the cached minimum of Node's stream broadcast, for comparison). Bounds: RingBounds for a room, RingBudget for the
+ * (the cached minimum of Node's stream broadcast, for comparison). Limits: RingBounds for a room, RingBudget for the
  * process. The newest slot goes only by `shrink` and `clear`, so that a revision larger than a bound is still delivered.
  */
 
@@ -14,11 +14,11 @@ export interface RingReader {
   place: number;
 }
 
-/** `place` of a reader that is in no ring: the initial value. */
+/** `place` of a reader that is in no ring. */
 export const NO_PLACE = -1;
 
 export interface RingSlot {
-  /** What the slot costs in memory; read once, when it is pushed. */
+  /** What the slot costs in memory, in bytes; read once, when it is pushed. */
   readonly bytes: number;
 }
 
@@ -33,18 +33,18 @@ export interface RingBounds {
 }
 
 export interface FrameRing<S extends RingSlot> {
-  /** rev of the newest slot; the constructor's head while nothing was pushed. */
+  /** rev of the newest slot; what the ring was started with while nothing was pushed. */
   readonly headRev: number;
   /** rev of the oldest kept slot; headRev + 1 when empty. */
   readonly firstRev: number;
   readonly bytes: number;
   readonly count: number;
-  /** Slots dropped since the start, by bounds or shrink, while a reader stood on them or before them. */
-  readonly evictions: number;
 
   /** The slot becomes headRev + 1; the oldest slots go by the bounds. */
   push(slot: S): void;
   get(rev: number): S | undefined;
+  /** Adds to what the slot of `rev` costs (what was prepared later); nothing if it is gone. The bounds apply. */
+  charge(rev: number, moreBytes: number): void;
   /** Puts the reader at `cursor` (at most headRev). Below firstRev - 1 it holds no slot. A reader that is in is moved. */
   join(reader: RingReader, cursor: number): void;
   /** The reader was given all up to `rev` (at most headRev). */
@@ -54,13 +54,13 @@ export interface FrameRing<S extends RingSlot> {
   /** Drops the oldest slots until at most `toBytes` remain; readers overtaken find cursor + 1 < firstRev. */
   shrink(toBytes: number): void;
   /**
-   * Empties the ring and starts it after `headRev`, in either direction. Readers keep their cursor and hold nothing;
-   * those that go on are put in with `join`.
+   * Empties the ring and starts it after `headRev`, which may be lower or higher. Readers keep their cursor and hold
+   * nothing; those that go on are put in with `join`. A ring that is no longer used is cleared.
    */
   clear(headRev: number): void;
 }
 
-/** Whether the reader's next slot is one that the ring no longer has: it must be served from pages. */
+/** Whether the ring no longer has what the reader is to be given next: it must be served from pages. */
 export function isOvertaken(ring: FrameRing<RingSlot>, reader: RingReader): boolean {
   return reader.cursor + 1 < ring.firstRev;
 }

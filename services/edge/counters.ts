@@ -1,0 +1,48 @@
+/**
+ * What the fan-out did, counted where it happens. Plain numbers, one object per edge, so that counting costs an
+ * addition; they only grow, `members` excepted. Benchmarks and metrics read `snapshot`.
+ */
+
+export class EdgeCounters {
+  /** Bodies made into bytes. */
+  bodiesSerialized = 0;
+  /** Bodies that went through deflate, whether or not the result was used. */
+  bodiesDeflated = 0;
+  /** Bytes that went into deflate. */
+  bytesDeflated = 0;
+  /** Frames made to be shared: one per protocol and range of revisions. */
+  framesPrepared = 0;
+  /** Revisions given to sockets. */
+  deliveries = 0;
+  /** Revisions that members of rooms with policy `latest` were not given. */
+  skipped = 0;
+  /** Turns in which members were visited. */
+  flushes = 0;
+  /** Sockets looked at by flushes. */
+  visits = 0;
+  /** Sockets written to by flushes. */
+  socketsFlushed = 0;
+  /** Revisions that flushes took up, each once however many sockets got it. */
+  revisionsFlushed = 0;
+  revisionsSkipped = 0;
+  stragglersEntered = 0;
+  stragglersLeft = 0;
+  /** Slots that a bound of the room or of the process took from the ring. */
+  ringEvictions = 0;
+  /** Members there are now. */
+  members = 0;
+
+  /** A copy of the counts, and means since the start (0 before the first flush). */
+  snapshot(): CounterSnapshot {
+    const counts = Object.fromEntries(Object.entries(this)) as Record<CounterName, number>;
+    return {
+      ...counts,
+      socketsPerFlush: this.flushes === 0 ? 0 : this.socketsFlushed / this.flushes,
+      revisionsPerFlush: this.flushes === 0 ? 0 : this.revisionsFlushed / this.flushes,
+    };
+  }
+}
+
+type CounterName = Exclude<keyof EdgeCounters, 'snapshot'>;
+
+export type CounterSnapshot = Readonly<Record<CounterName | 'socketsPerFlush' | 'revisionsPerFlush', number>>;
