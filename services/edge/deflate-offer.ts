@@ -22,7 +22,7 @@ interface Parameter {
 }
 
 /** @param header the header's value; several header lines are joined with commas */
-export function answerDeflateOffer(header: string): DeflateAnswer {
+export function chooseDeflate(header: string): DeflateAnswer {
   const text = new OfferText(header);
   let accepted = false;
   while (!text.done) {
