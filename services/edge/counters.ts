@@ -1,6 +1,6 @@
 /**
  * What the fan-out did, counted where it happens. Plain numbers, one object per edge, so that counting costs an
- * addition; they only grow, `members` excepted. Benchmarks and metrics read `snapshot`.
+ * addition; they only grow. Benchmarks and metrics read `snapshot`.
  */
 
 export class EdgeCounters {
@@ -14,23 +14,18 @@ export class EdgeCounters {
   framesPrepared = 0;
   /** Revisions given to sockets. */
   deliveries = 0;
-  /** Revisions that members of rooms with policy `latest` were not given. */
-  skipped = 0;
   /** Turns in which members were visited. */
   flushes = 0;
-  /** Sockets looked at by flushes. */
-  visits = 0;
   /** Sockets written to by flushes. */
   socketsFlushed = 0;
   /** Revisions that flushes took up, each once however many sockets got it. */
   revisionsFlushed = 0;
+  /** Revisions that lagging members of `latest` rooms were not given. */
   revisionsSkipped = 0;
   stragglersEntered = 0;
   stragglersLeft = 0;
   /** Slots that a bound of the room or of the process took from the ring. */
   ringEvictions = 0;
-  /** Members there are now. */
-  members = 0;
 
   /** A copy of the counts, and means since the start (0 before the first flush). */
   snapshot(): CounterSnapshot {

@@ -1,0 +1,102 @@
+/**
+ * Carries out what clients ask. Joining a room may have to wait for the log; meanwhile the socket may close, the client
+ * unsubscribe, or the room's history break, so all three are looked at again before the member is made.
+ */
+import { asError, RevcastError } from '../shared/errors.js';
+import type { EdgeParts } from './edge-parts.js';
+import { findStart, type Start } from './join.js';
+import { Member } from './member.js';
+import type { Command } from './protocols/protocol.js';
+import type { Room } from './room.js';
+import type { Session } from './session.js';
+
+type Subscribe = Extract<Command, { kind: 'subscribe' }>;
+type Unsubscribe = Extract<Command, { kind: 'unsubscribe' }>;
+
+/** A room whose history breaks this often while one client joins is given up on. */
+const MAX_TRIES = 3;
+
+export class Commands {
+  constructor(private readonly parts: EdgeParts) {}
+
+  run(session: Session, command: Command): void {
+    switch (command.kind) {
+      case 'ping':
+        session.reply(session.protocol.pong(command.id));
+        return;
+      case 'refused':
+        session.refuse(command.id, command.error);
+        return;
+      case 'unsubscribe':
+        this.unsubscribe(session, command);
+        return;
+      case 'subscribe':
+        this.subscribe(session, command).catch((error: unknown) => {
+          this.refuseSubscribe(session, command, error);
+        });
+        return;
+    }
+  }
+
+  private unsubscribe(session: Session, { id, room }: Unsubscribe): void {
+    const member = session.memberOf(room);
+    const joining = session.joining.get(room);
+    if (member !== undefined) session.remove(member);
+    else if (joining !== undefined) joining.cancelled = true;
+    else {
+      session.refuse(id, new RevcastError('not_subscribed', 'this connection is not subscribed to the room'));
+      return;
+    }
+    session.reply(session.protocol.unsubscribed(id, room));
+  }
+
+  private async subscribe(session: Session, command: Subscribe): Promise<void> {
+    const { settings } = this.parts;
+    if (session.memberOf(command.room) !== undefined || session.joining.has(command.room)) {
+      throw new RevcastError('already_subscribed', 'this connection is subscribed to the room already');
+    }
+    if (session.members.length + session.joining.size >= settings.maxRoomsPerSocket) {
+      throw new RevcastError('too_many_rooms', `a connection may be in ${settings.maxRoomsPerSocket} rooms`);
+    }
+    const joining = { cancelled: false };
+    session.joining.set(command.room, joining);
+    try {
+      await this.join(session, command, joining);
+    } finally {
+      session.joining.delete(command.room);
+    }
+  }
+
+  private async join(session: Session, command: Subscribe, joining: { cancelled: boolean }): Promise<void> {
+    for (let attempt = 0; attempt < MAX_TRIES; attempt += 1) {
+      const opened = this.parts.rooms.get(command.room);
+      const room = opened instanceof Promise ? await opened : opened;
+      const { generation } = room;
+      const found = findStart(this.parts, room, command.since);
+      const start = found instanceof Promise ? await found : found;
+      if (!session.open) return;
+      if (joining.cancelled) throw new RevcastError('not_subscribed', 'unsubscribed before the room was joined');
+      if (room.isOpen && room.generation === generation) {
+        this.admit(session, command, room, start);
+        return;
+      }
+    }
+    throw new RevcastError('log_unavailable', 'the room changes its history just now');
+  }
+
+  /** The answer goes out before the first revision: the member is made after it, in the same turn. */
+  private admit(session: Session, { id, batch }: Subscribe, room: Room, { cursor, tag }: Start): void {
+    const { epoch } = room.position;
+    session.reply(session.protocol.subscribed(id, room.name, { epoch, rev: cursor, tag }));
+    if (session.open) session.add(new Member(session, room, id, batch), cursor);
+  }
+
+  private refuseSubscribe(session: Session, { id, room }: Subscribe, error: unknown): void {
+    if (error instanceof RevcastError) {
+      session.refuse(id, error);
+      return;
+    }
+    this.parts.logger.error({ room, err: asError(error) }, 'subscribe failed');
+    session.refuse(id, new RevcastError('internal', 'the edge failed; the fault was logged'));
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Decides when sockets are written to. An entry only marks its room; once per turn every dirty room's members are
+ * visited, and a visit writes everything that its socket lacks, of all its rooms, in one cork.
+ *
+ * Large rooms go in slices of SLICE_MS with a turn of the event loop between, 32 visits of a room at a time, round
+ * robin over the rooms. What arrives meanwhile is picked up by the members not yet visited, and the others are visited
+ * once more: so batches grow under load by themselves.
+ *
+ * Never runs inside a uWebSockets.js callback: rooms are marked by the log's callbacks only, and `resume` waits for a
+ * turn of its own. (There the one cork is taken, and every send would be a system call.)
+ */
+import { asError } from '../shared/errors.js';
+import type { Clock } from '../shared/clock.js';
+import type { Logger } from '../shared/logger.js';
+import type { EdgeCounters } from './counters.js';
+import type { Room } from './room.js';
+import type { Session } from './session.js';
+
+/** How long a slice may write before the event loop gets its turn, in milliseconds. */
+const SLICE_MS = 4;
+/** Visits between two looks at the clock, and of one room before the next room's turn. */
+const VISITS_PER_LOOK = 32;
+
+export interface FlusherOptions {
+  readonly mode: 'microtask' | 'immediate' | 'sync';
+  /** Collect for so long before a flush; 0: not at all. */
+  readonly delayMs: number;
+}
+
+export class Flusher {
+  /** Dirty rooms, the next to visit first. */
+  private rooms: Room[] = [];
+  private resumed: Session[] = [];
+  private nextResumed = 0;
+  private scheduled = false;
+  private readonly runFlush = () => {
+    this.scheduled = false;
+    this.slice();
+  };
+
+  constructor(
+    private readonly options: FlusherOptions,
+    private readonly clock: Clock,
+    private readonly logger: Logger,
+    private readonly counters: EdgeCounters,
+  ) {}
+
+  /** The room has revisions that members lack: visit them all. Called by the log's callbacks only. */
+  mark(room: Room): void {
+    room.visitsLeft = room.members.length;
+    if (!room.queued && room.visitsLeft > 0) {
+      room.queued = true;
+      this.rooms.push(room);
+    }
+    if (this.options.mode === 'sync') this.slice();
+    else if (this.options.delayMs > 0) this.schedule((run) => this.clock.after(this.options.delayMs, run));
+    else if (this.options.mode === 'microtask') this.schedule(queueMicrotask);
+    else this.schedule(setImmediate);
+  }
+
+  /** The session can be written to again, or has a page: visit it in a turn of its own. */
+  resume(session: Session): void {
+    if (session.resuming) return;
+    session.resuming = true;
+    this.resumed.push(session);
+    this.schedule(setImmediate);
+  }
+
+  private schedule(when: (run: () => void) => unknown): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    when(this.runFlush);
+  }
+
+  private slice(): void {
+    const end = this.clock.monotonic() + SLICE_MS;
+    this.counters.flushes += 1;
+    for (;;) {
+      this.visitResumed();
+      const room = this.rooms[0];
+      if (room === undefined) break;
+      this.visitRoom(room);
+      if (room.visitsLeft > 0) {
+        if (this.rooms.length > 1) {
+          this.rooms.shift();
+          this.rooms.push(room);
+        }
+      } else {
+        room.queued = false;
+        this.rooms.shift();
+      }
+      if (this.clock.monotonic() >= end) break;
+    }
+    if (this.rooms.length > 0 || this.resumed.length > 0) this.schedule(setImmediate);
+  }
+
+  private visitRoom(room: Room): void {
+    let visits = Math.min(VISITS_PER_LOOK, room.visitsLeft);
+    while (visits > 0 && room.members.length > 0) {
+      if (room.nextVisit >= room.members.length) room.nextVisit = 0;
+      const member = room.members[room.nextVisit];
+      room.nextVisit += 1;
+      room.visitsLeft -= 1;
+      visits -= 1;
+      if (member !== undefined && member.cursor < room.ring.headRev) this.visit(member.session);
+    }
+    if (room.members.length === 0) room.visitsLeft = 0;
+  }
+
+  private visitResumed(): void {
+    const end = Math.min(this.resumed.length, this.nextResumed + VISITS_PER_LOOK);
+    for (; this.nextResumed < end; this.nextResumed += 1) {
+      const session = this.resumed[this.nextResumed];
+      if (session === undefined) continue;
+      session.resuming = false;
+      this.visit(session);
+    }
+    if (this.nextResumed === this.resumed.length) {
+      this.resumed = [];
+      this.nextResumed = 0;
+    }
+  }
+
+  private visit(session: Session): void {
+    try {
+      session.flush();
+      this.counters.socketsFlushed += 1;
+    } catch (error) {
+      // One socket's fault must not stop the others' flush; what it was sent may be half a message, so it is cut off.
+      this.logger.error({ err: asError(error) }, 'flush: a socket failed');
+      session.cut();
+    }
+  }
+}

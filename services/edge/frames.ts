@@ -1,0 +1,79 @@
+/**
+ * Prepared frames: the body of one revision, or of a range of them, serialized once per protocol and deflated at most
+ * once, whatever the number of members and of distinct ids. With EDGE_FANOUT=per-socket nothing is kept, so that the
+ * difference can be measured.
+ */
+import type { EdgeCounters } from './counters.js';
+import { PreparedFrame } from './prepared-frame.js';
+import type { Protocol } from './protocols/protocol.js';
+import type { Slot } from './slot.js';
+
+/** A range in one message ends before it exceeds these. */
+export const MAX_RANGE_REVISIONS = 500;
+export const MAX_RANGE_BYTES = 128 * 1024;
+
+export interface RangeFrame {
+  readonly frame: PreparedFrame;
+  readonly lastRev: number;
+}
+
+/** Frames of ranges that end at one head, or in one page, by their first revision and protocol. */
+export class RangeFrames {
+  private readonly frames = new Map<string, RangeFrame>();
+
+  get(protocol: Protocol, firstRev: number): RangeFrame | undefined {
+    return this.frames.get(`${protocol.index} ${firstRev}`);
+  }
+
+  set(protocol: Protocol, firstRev: number, frame: RangeFrame): void {
+    this.frames.set(`${protocol.index} ${firstRev}`, frame);
+  }
+
+  clear(): void {
+    if (this.frames.size > 0) this.frames.clear();
+  }
+}
+
+export class Frames {
+  constructor(
+    private readonly options: { minSavingBytes: number; shared: boolean },
+    private readonly counters: EdgeCounters,
+  ) {}
+
+  /** The frame of one revision. */
+  single(slot: Slot, protocol: Protocol): PreparedFrame {
+    const kept = slot.frames[protocol.index];
+    if (kept !== undefined) return kept;
+    const frame = this.prepare(protocol.single(slot));
+    if (this.options.shared) slot.frames[protocol.index] = frame;
+    return frame;
+  }
+
+  /** The frame of the revisions from `firstRev` on in one message, as many as fit. `slotAt` gives undefined past the end. */
+  range(
+    kept: RangeFrames,
+    protocol: Protocol,
+    firstRev: number,
+    slotAt: (rev: number) => Slot | undefined,
+  ): RangeFrame | undefined {
+    const found = kept.get(protocol, firstRev);
+    if (found !== undefined) return found;
+    const slots: Slot[] = [];
+    let bytes = 0;
+    for (let rev = firstRev; slots.length < MAX_RANGE_REVISIONS; rev += 1) {
+      const slot = slotAt(rev);
+      if (slot === undefined) break;
+      bytes += slot.revision.data.length;
+      if (slots.length > 0 && bytes > MAX_RANGE_BYTES) break;
+      slots.push(slot);
+    }
+    if (slots.length === 0) return undefined;
+    const range = { frame: this.prepare(protocol.batch(slots)), lastRev: firstRev + slots.length - 1 };
+    if (this.options.shared) kept.set(protocol, firstRev, range);
+    return range;
+  }
+
+  private prepare(body: Buffer): PreparedFrame {
+    return new PreparedFrame(body, this.options.minSavingBytes, this.counters);
+  }
+}

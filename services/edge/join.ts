@@ -1,0 +1,95 @@
+/**
+ * Where a subscription begins. Positions are checked against the ring where it knows them, else against pages and the
+ * confirmed head, so that nobody is ever given a hole: an answer is a cursor, or `epoch_changed` or
+ * `history_truncated`.
+ */
+import { RevcastError } from '../shared/errors.js';
+import { sleep } from '../shared/clock.js';
+import type { ClientPosition } from '../revision/contract.js';
+import type { EdgeParts } from './edge-parts.js';
+import type { Since } from './protocols/protocol.js';
+import { brokenError, type Room } from './room.js';
+
+/** How long an edge that is behind a client's position may take to get there. */
+const BEHIND_MS = 3_000;
+const BEHIND_LOOK_MS = 20;
+
+/** The cursor, its tag where known, and whether the room stayed the same room while it was found. */
+export interface Start {
+  readonly cursor: number;
+  readonly tag: string;
+}
+
+/** Throws `epoch_changed`, `history_truncated`, `log_unavailable`. Answers in the same turn when the ring decides. */
+export function findStart(parts: EdgeParts, room: Room, since: Since): Start | Promise<Start> {
+  if (since === 'now') return { cursor: room.position.rev, tag: room.position.tag };
+  if (since === 'first') return findFirst(parts, room);
+  return startInRing(room, since) ?? findPosition(parts, room, since);
+}
+
+/** The start where the ring alone can tell that the position is sound and everything after it is there. */
+function startInRing(room: Room, since: ClientPosition): Start | undefined {
+  const { ring, position } = room;
+  if (since.rev === 0) return ring.firstRev === 1 || position.rev === 0 ? { cursor: 0, tag: '' } : undefined;
+  if (since.epoch !== position.epoch || since.rev > position.rev || since.rev + 1 < ring.firstRev) return undefined;
+  const tag = room.tagAt(since.rev);
+  if (since.tag === undefined) return { cursor: since.rev, tag: tag ?? '' };
+  return tag === since.tag ? { cursor: since.rev, tag } : undefined;
+}
+
+async function findFirst(parts: EdgeParts, room: Room): Promise<Start> {
+  if (room.position.rev === 0 || room.ring.firstRev === 1) return { cursor: 0, tag: '' };
+  const answer = await parts.pages.containing(room.name, room.position.epoch, 1);
+  switch (answer.kind) {
+    case 'page':
+      return { cursor: answer.page.firstRev - 1, tag: '' };
+    case 'truncated':
+      return { cursor: answer.firstRev - 1, tag: '' };
+    case 'epoch_changed':
+      await room.feed.look();
+      throw new RevcastError('log_unavailable', 'the room changes its history just now');
+  }
+}
+
+async function findPosition(parts: EdgeParts, room: Room, since: ClientPosition): Promise<Start> {
+  if (since.rev > 0 && (since.epoch !== room.position.epoch || since.rev > room.position.rev)) {
+    await catchUpWithClient(parts, room, since);
+    const start = startInRing(room, since);
+    if (start !== undefined) return start;
+  }
+  const { position } = room;
+  if ((since.rev > 0 && since.epoch !== position.epoch) || since.rev > position.rev) {
+    throw brokenError('epoch_changed', position);
+  }
+  return checkedByPage(parts, room, since);
+}
+
+/** The client has seen more than this edge, or another numbering: look at the confirmed head before saying no. */
+async function catchUpWithClient(parts: EdgeParts, room: Room, since: ClientPosition): Promise<void> {
+  await room.feed.look();
+  const end = parts.clock.monotonic() + BEHIND_MS;
+  while (room.feed.isRepairing && room.position.rev < since.rev && parts.clock.monotonic() < end) {
+    await sleep(parts.clock, BEHIND_LOOK_MS);
+  }
+}
+
+/** The position is older than the ring: its page knows its tag, and whether what follows is still kept. */
+async function checkedByPage(parts: EdgeParts, room: Room, since: ClientPosition): Promise<Start> {
+  const { epoch } = room.position;
+  const answer = await parts.pages.containing(room.name, epoch, Math.max(1, since.rev));
+  switch (answer.kind) {
+    case 'epoch_changed':
+      throw brokenError('epoch_changed', room.position);
+    case 'truncated':
+      if (answer.firstRev > since.rev + 1) throw brokenError('history_truncated', answer.head, answer.firstRev);
+      return { cursor: since.rev, tag: since.tag ?? '' };
+    case 'page': {
+      if (since.rev === 0) return { cursor: 0, tag: '' };
+      const tag = answer.page.slots[since.rev - answer.page.firstRev]?.revision.tag;
+      if (tag === undefined || (since.tag !== undefined && since.tag !== tag)) {
+        throw brokenError('epoch_changed', room.position);
+      }
+      return { cursor: since.rev, tag };
+    }
+  }
+}

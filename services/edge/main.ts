@@ -1,0 +1,86 @@
+/** Composes an edge from its parts and runs it. Everything comes from the caller; nothing here reads the environment. */
+import type { Clock } from '../shared/clock.js';
+import type { Running } from '../shared/lifecycle.js';
+import type { Logger } from '../shared/logger.js';
+import type { LiveLog } from '../log/log.js';
+import type { RevisionReader } from '../revision/contract.js';
+import { CatchUp } from './catch-up.js';
+import { Commands } from './commands.js';
+import { EdgeCounters, type CounterSnapshot } from './counters.js';
+import type { EdgeParts } from './edge-parts.js';
+import { Flusher } from './flusher.js';
+import { Frames } from './frames.js';
+import { HeadLookup } from './head-lookup.js';
+import { Pages } from './pages.js';
+import { Readiness } from './readiness.js';
+import { RingBudget } from './ring-budget.js';
+import { newRing } from './ring-choice.js';
+import { roomMatcher } from './room-pattern.js';
+import { Rooms } from './rooms.js';
+import { Server } from './server.js';
+import type { EdgeSettings } from './settings.js';
+
+export interface EdgeOptions {
+  readonly settings: EdgeSettings;
+  /** Stays the caller's to close. */
+  readonly live: LiveLog;
+  readonly reader: RevisionReader;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+export interface Edge extends Running {
+  /** http://host:port */
+  readonly url: string;
+  counters(): CounterSnapshot & { readonly sockets: number; readonly rooms: number };
+}
+
+/** Starts an edge. Throws when its port cannot be had. It listens whether or not the log can be reached. */
+export async function startEdge({ settings, live, reader, logger, clock }: EdgeOptions): Promise<Edge> {
+  const counters = new EdgeCounters();
+  const budget = new RingBudget(settings.ringTotalBytes, counters);
+  const flusher = new Flusher({ mode: settings.flush, delayMs: settings.flushMs }, clock, logger, counters);
+  const pages = new Pages(reader, settings);
+  const shared = { settings, live, reader, logger, clock, counters, flusher, pages };
+  const parts: EdgeParts = {
+    ...shared,
+    lookup: new HeadLookup(reader, clock),
+    frames: new Frames({ minSavingBytes: settings.deflateMinSaving, shared: settings.fanout === 'prepared' }, counters),
+    catchUp: new CatchUp(shared),
+    isLatest: roomMatcher(settings.latestRooms),
+    newRing: () =>
+      newRing(
+        settings.ring,
+        0,
+        {
+          keepRevisions: settings.ringKeepRevisions,
+          keepBytes: settings.ringKeepBytes,
+          maxRevisions: settings.ringMaxRevisions,
+          maxBytes: settings.ringMaxBytes,
+        },
+        budget,
+      ),
+    get rooms() {
+      return rooms;
+    },
+  };
+  const rooms: Rooms = new Rooms(parts);
+  const server = new Server(parts, new Commands(parts), new Readiness(parts));
+  let port: number;
+  try {
+    port = await server.listen(settings.host, settings.port, settings.sharePort);
+  } catch (error) {
+    rooms.close();
+    throw error;
+  }
+  const url = `http://${settings.host}:${port}`;
+  logger.info({ url }, 'edge: listening');
+  return {
+    url,
+    counters: () => ({ ...counters.snapshot(), sockets: server.socketCount, rooms: rooms.count }),
+    async stop() {
+      await server.close(settings.drainMs);
+      rooms.close();
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * A member: one socket in one room, with its cursor, the revision up to which it was given everything.
+ *
+ *              blocked                    overtaken
+ *   ┌────────┐ ───────▶ ┌─────────┐ ──────────────▶ ┌─────────────┐
+ *   │ steady │          │ lagging │                 │ catching-up │   any ──left──▶ closed
+ *   └────────┘ ◀─────── └─────────┘ ◀────────────── └─────────────┘
+ *            reached_head           reached_ring
+ *
+ * steady: gets what comes in the next flush. lagging: its socket is blocked, its next revision is in the ring.
+ * catching-up: its next revision has left the ring and comes from pages, one at a time. closed: nothing more is sent.
+ * The table is the whole machine; a pair that is not in it is a fault.
+ */
+import { assert } from '../shared/errors.js';
+import { storedBlock } from './compress-once.js';
+import { NO_PLACE, type RingReader } from './frame-ring.js';
+import type { Page } from './pages.js';
+import type { RequestId } from './protocols/protocol.js';
+import type { Room } from './room.js';
+import type { Session } from './session.js';
+
+export type MemberState = 'steady' | 'lagging' | 'catching-up' | 'closed';
+export type MemberEvent = 'blocked' | 'overtaken' | 'reached_ring' | 'reached_head' | 'left';
+
+export const TRANSITIONS: Readonly<Record<MemberState, Readonly<Partial<Record<MemberEvent, MemberState>>>>> = {
+  steady: { blocked: 'lagging', overtaken: 'catching-up', reached_head: 'steady', left: 'closed' },
+  lagging: { blocked: 'lagging', overtaken: 'catching-up', reached_head: 'steady', left: 'closed' },
+  'catching-up': {
+    blocked: 'catching-up',
+    overtaken: 'catching-up',
+    reached_ring: 'lagging',
+    reached_head: 'steady',
+    left: 'closed',
+  },
+  closed: { left: 'closed' },
+};
+
+export class Member implements RingReader {
+  cursor = 0;
+  place = NO_PLACE;
+  state: MemberState = 'steady';
+  /** Place in the room's list of members. */
+  index = -1;
+  /** The page that it is sent from while it catches up. */
+  page: Page | undefined;
+  /** A page was asked for and has not come. */
+  awaitsPage = false;
+  /** The member's own part of each message, … */
+  readonly own: Buffer;
+  /** … behind the message's first byte, as it is sent uncompressed, … */
+  readonly opening: Buffer;
+  /** … and as a stored deflate block; made when its socket first gets a compressed frame. */
+  private storedOwn: Buffer | undefined;
+
+  constructor(
+    readonly session: Session,
+    readonly room: Room,
+    readonly id: RequestId,
+    /** Whether several revisions may come in one message. */
+    readonly batch: boolean,
+  ) {
+    this.opening = Buffer.concat([session.protocol.first, Buffer.from(session.protocol.own(id, batch))]);
+    this.own = this.opening.subarray(session.protocol.first.length);
+  }
+
+  get stored(): Buffer {
+    this.storedOwn ??= storedBlock(this.own);
+    return this.storedOwn;
+  }
+
+  /** Moves by the table; the room counts stragglers by it. */
+  to(event: MemberEvent): void {
+    const next = TRANSITIONS[this.state][event];
+    assert(next !== undefined, `member: ${event} while ${this.state}`);
+    if (next === this.state) return;
+    const { counters } = this.room;
+    if (next === 'catching-up') counters.stragglersEntered += 1;
+    else if (this.state === 'catching-up') counters.stragglersLeft += 1;
+    this.state = next;
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * The plain protocol (SPEC.md, W rules): JSON text messages `{id, method, params}` from the client, `{id, data}` to it.
+ * A subscription's revisions come under the id of the request that made it.
+ */
+import { z } from 'zod';
+import { RevcastError } from '../../shared/errors.js';
+import { parseRoomName } from '../../shared/room-name.js';
+import { revisionJson } from '../../log/revision-json.js';
+import type { ClientPosition } from '../../revision/contract.js';
+import type { Command, Protocol, RequestId, Since } from './protocol.js';
+
+const MAX_ID_BYTES = 128;
+const NO_ID = 'null';
+
+const Position = z.strictObject({
+  epoch: z.string().max(64),
+  rev: z.int().min(0),
+  tag: z
+    .string()
+    .regex(/^([0-9a-f]{8})?$/u, 'must be eight hex digits')
+    .optional(),
+});
+const SubscribeParams = z.strictObject({
+  room: z.string(),
+  since: z.union([z.literal(0), Position]).optional(),
+  batch: z.boolean().optional(),
+});
+const RoomParams = z.strictObject({ room: z.string() });
+
+/** A reader of one method's parameters; throws RevcastError or ZodError. */
+type Method = (id: RequestId, params: unknown) => Command;
+
+const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
+  [
+    'subscribe',
+    (id, params) => {
+      const { room, since, batch = false } = SubscribeParams.parse(params);
+      return { kind: 'subscribe', id, room: parseRoomName(room), since: sinceOf(since), batch };
+    },
+  ],
+  ['unsubscribe', (id, params) => ({ kind: 'unsubscribe', id, room: parseRoomName(RoomParams.parse(params).room) })],
+  ['ping', (id) => ({ kind: 'ping', id })],
+]);
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+export const plain: Protocol = {
+  name: 'plain',
+  index: 0,
+  first: Buffer.from('{'),
+
+  parse(message, isBinary) {
+    if (isBinary) return refused(NO_ID, new RevcastError('binary_unsupported', 'this protocol is text only'));
+    let request: unknown;
+    try {
+      request = JSON.parse(decoder.decode(message));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return refused(NO_ID, new RevcastError('invalid_json', `the message is not JSON: ${reason}`));
+    }
+    if (typeof request !== 'object' || request === null || Array.isArray(request)) {
+      return refused(NO_ID, new RevcastError('invalid_request', 'a request is an object {id, method, params}'));
+    }
+    return parseRequest(request);
+  },
+
+  own: (id, batch) => `"id":${id},"data":${batch ? '[' : ''}`,
+  single: (slot) => Buffer.concat([revisionJson(slot.revision), CLOSE_SINGLE]),
+  batch(slots) {
+    const parts: Buffer[] = [];
+    for (const slot of slots) parts.push(parts.length === 0 ? EMPTY : COMMA, revisionJson(slot.revision));
+    return Buffer.concat([...parts, CLOSE_BATCH]);
+  },
+
+  subscribed(id, room, { epoch, rev, tag }) {
+    return `{"id":${id},"data":${JSON.stringify({ subscribed: true, room, epoch, rev, ...(tag ? { tag } : {}) })}}`;
+  },
+  unsubscribed: (id, room) => `{"id":${id},"data":${JSON.stringify({ subscribed: false, room })}}`,
+  pong: (id) => `{"id":${id},"data":{}}`,
+  refusal(id, { code, message, details }) {
+    return `{"id":${id},"data":${JSON.stringify({ error: { code, message, ...details } })}}`;
+  },
+};
+
+const EMPTY = Buffer.alloc(0);
+const COMMA = Buffer.from(',');
+const CLOSE_SINGLE = Buffer.from('}');
+const CLOSE_BATCH = Buffer.from(']}');
+
+function parseRequest(request: object): Command {
+  const { id, method, params } = request as { id?: unknown; method?: unknown; params?: unknown };
+  if (!isId(id)) {
+    const message = `id must be a string of at most ${MAX_ID_BYTES} bytes or a whole number`;
+    return refused(NO_ID, new RevcastError('invalid_request', message));
+  }
+  const name = JSON.stringify(id);
+  if (typeof method !== 'string') {
+    return refused(name, new RevcastError('invalid_request', 'method must be a string'));
+  }
+  const read = METHODS.get(method);
+  if (read === undefined) {
+    const known = [...METHODS.keys()].join(', ');
+    return refused(
+      name,
+      new RevcastError('unknown_method', `unknown method ${JSON.stringify(method.slice(0, 64))}, known: ${known}`),
+    );
+  }
+  try {
+    return read(name, params);
+  } catch (error) {
+    if (error instanceof RevcastError) return refused(name, error);
+    if (error instanceof z.ZodError) return refused(name, new RevcastError('invalid_request', describe(error)));
+    throw error;
+  }
+}
+
+function isId(id: unknown): id is string | number {
+  return typeof id === 'string' ? Buffer.byteLength(id) <= MAX_ID_BYTES : Number.isSafeInteger(id);
+}
+
+function sinceOf(since: z.infer<typeof SubscribeParams>['since']): Since {
+  if (since === undefined) return 'now';
+  if (since === 0) return 'first';
+  return positionOf(since);
+}
+
+function positionOf({ epoch, rev, tag }: z.infer<typeof Position>): ClientPosition {
+  return { epoch, rev, ...(tag ? { tag } : {}) };
+}
+
+function describe(error: z.ZodError): string {
+  return error.issues.map((issue) => `${['params', ...issue.path].join('.')}: ${issue.message}`).join('; ');
+}
+
+function refused(id: RequestId, error: RevcastError): Command {
+  return { kind: 'refused', id, error };
+}

@@ -1,0 +1,137 @@
+/**
+ * A room on this edge: its newest revisions in the ring, its members, and the frames they share. The feed gives it
+ * entries in order; an entry only fills the ring and marks the room dirty, the flusher does the sending.
+ */
+import { asError, RevcastError } from '../shared/errors.js';
+import type { Entry, Position } from '../log/log.js';
+import type { EdgeCounters } from './counters.js';
+import type { EdgeParts } from './edge-parts.js';
+import { Feed, type Broken, type FeedListener } from './feed.js';
+import type { FrameRing } from './frame-ring.js';
+import type { Member } from './member.js';
+import { RangeFrames } from './frames.js';
+import { slotsOf, type Slot } from './slot.js';
+
+export class Room implements FeedListener {
+  readonly members: Member[] = [];
+  readonly ring: FrameRing<Slot>;
+  readonly feed: Feed;
+  /** Frames of several revisions up to the head; forgotten when the head moves. */
+  readonly ranges = new RangeFrames();
+  readonly counters: EdgeCounters;
+  /** Whether a lagging member skips to the newest revision instead of being sent every one. */
+  readonly latest: boolean;
+  /** Counts the breaks in the room's history: what was awaited across one must be looked at again. */
+  generation = 0;
+
+  /** The flusher's own marks: in its queue, next member to visit, members left to visit. */
+  queued = false;
+  nextVisit = 0;
+  visitsLeft = 0;
+
+  constructor(
+    readonly name: string,
+    readonly parts: EdgeParts,
+  ) {
+    this.counters = parts.counters;
+    this.latest = parts.isLatest(name);
+    this.ring = parts.newRing();
+    this.feed = new Feed(
+      name,
+      {
+        live: parts.live,
+        reader: parts.reader,
+        lookup: parts.lookup,
+        clock: parts.clock,
+        logger: parts.logger,
+        pageRevisions: parts.settings.pageRevisions,
+        pageBytes: parts.settings.pageBytes,
+      },
+      this,
+    );
+  }
+
+  get position(): Position {
+    return this.feed.position;
+  }
+
+  /** Follows the log; the ring then begins after the head. Throws `log_unavailable`. */
+  async open(): Promise<void> {
+    await this.feed.open(this.parts.settings.openTimeoutMs);
+  }
+
+  /** Compares with the confirmed head; what it finds comes through the feed. */
+  look(): void {
+    this.feed.look().catch((error: unknown) => {
+      this.parts.logger.warn({ room: this.name, err: asError(error) }, 'room: the head could not be confirmed');
+    });
+  }
+
+  /** Whether the room is still followed. */
+  get isOpen(): boolean {
+    return this.feed.isOpen;
+  }
+
+  close(): void {
+    this.feed.close();
+    // Gives its bytes back to the process's budget.
+    this.ring.clear(this.ring.headRev);
+  }
+
+  onOpened(position: Position): void {
+    this.ring.clear(position.rev);
+  }
+
+  onEntry(entry: Entry): void {
+    for (const slot of slotsOf(entry)) this.ring.push(slot);
+    this.ranges.clear();
+    this.counters.revisionsFlushed += entry.revisions.length;
+    this.parts.flusher.mark(this);
+  }
+
+  onBroken(reason: Broken, position: Position): void {
+    this.generation += 1;
+    const error = brokenError(reason, position);
+    for (const member of this.members.slice()) member.session.endSubscription(member, error);
+    this.ring.clear(position.rev);
+    this.ranges.clear();
+  }
+
+  tagAt(rev: number): string | undefined {
+    return rev === this.position.rev ? this.position.tag : this.ring.get(rev)?.revision.tag;
+  }
+
+  /** Adds a member that was given everything up to `cursor`. */
+  add(member: Member, cursor: number): void {
+    member.index = this.members.length;
+    this.members.push(member);
+    this.ring.join(member, cursor);
+    if (cursor < this.ring.headRev) member.to(cursor + 1 < this.ring.firstRev ? 'overtaken' : 'blocked');
+  }
+
+  /** O(1): the last member takes its place, so a flush that is on its way round must go round once more. */
+  remove(member: Member): void {
+    if (member.index < 0) return;
+    const last = this.members.pop();
+    if (last !== undefined && last !== member) {
+      this.members[member.index] = last;
+      last.index = member.index;
+    }
+    member.index = -1;
+    member.page = undefined;
+    this.ring.leave(member);
+    member.to('left');
+    if (this.queued) this.visitsLeft = this.members.length;
+    if (this.members.length === 0) this.parts.rooms.emptied(this);
+  }
+}
+
+/** What members are told when what they were given is not followed by what comes. */
+export function brokenError(reason: Broken, position: Position, firstRev?: number): RevcastError {
+  const head = { epoch: position.epoch, rev: position.rev, tag: position.tag };
+  return reason === 'epoch_changed'
+    ? new RevcastError('epoch_changed', 'the room has another history now: load it again', { details: { head } })
+    : new RevcastError('history_truncated', 'revisions after your position are no longer kept: load the room again', {
+        details: { head, ...(firstRev === undefined ? {} : { firstRev }) },
+      });
+}

@@ -1,0 +1,209 @@
+/**
+ * The edge's listener: WebSockets of the client protocols, /healthz and /readyz, on one port. Handlers of
+ * uWebSockets.js do as little as possible: they run while it holds its one cork.
+ */
+import uWS, { type HttpResponse, type TemplatedApp, type us_listen_socket, type WebSocket } from 'uWebSockets.js';
+import { asError, RevcastError } from '../shared/errors.js';
+import type { Commands } from './commands.js';
+import type { EdgeParts } from './edge-parts.js';
+import { Liveness } from './liveness.js';
+import { plain } from './protocols/plain.js';
+import type { Protocol } from './protocols/protocol.js';
+import type { Readiness } from './readiness.js';
+import { Session, type SocketData } from './session.js';
+import { readHandshake, type UpgradeAnswer } from './upgrade.js';
+import { listen, type EdgeSocket } from './uws.js';
+
+/** A message so many times over the limit is not even read: uWebSockets.js cuts the connection. */
+const HARD_LIMIT_FACTOR = 16;
+/** Replies of a client that does not read them: beyond this they are dropped, and the client is cut. */
+const MAX_BACKPRESSURE_BYTES = 1024 * 1024;
+/** uWebSockets.js counts progress its own way, so its timer is out of the way and Liveness decides. Its maximum. */
+const IDLE_TIMEOUT_S = 960;
+const RESTART_CODE = 1012;
+const CLOSES_PER_TURN = 200;
+const CLOSE_LOOK_MS = 20;
+
+export class Server {
+  private readonly app: TemplatedApp = uWS.App();
+  private readonly sessions = new Set<Session>();
+  private readonly liveness: Liveness;
+  private listening: us_listen_socket | undefined;
+  private stopping = false;
+
+  constructor(
+    private readonly parts: EdgeParts,
+    private readonly commands: Commands,
+    private readonly readiness: Readiness,
+  ) {
+    this.liveness = new Liveness(this.sessions, parts);
+    this.serve('/v1/ws', plain);
+    this.app.get('/healthz', (response) => {
+      answer(response, '200 OK', { status: 'ok' });
+    });
+    this.app.get('/readyz', (response) => {
+      this.ready(response);
+    });
+    this.app.any('/*', (response) => {
+      const error = new RevcastError('not_found', 'nothing is served here; WebSockets are at /v1/ws');
+      answer(response, '404 Not Found', errorBody(error));
+    });
+  }
+
+  /** Sockets open now. */
+  get socketCount(): number {
+    return this.sessions.size;
+  }
+
+  /** Listens; the answer is the port. Throws when the port cannot be had. */
+  async listen(host: string, port: number, sharePort: boolean): Promise<number> {
+    const listening = await listen(this.app, host, port, sharePort);
+    this.listening = listening.socket;
+    this.liveness.start();
+    return listening.port;
+  }
+
+  /** Accepts nothing more, flushes and closes every socket with 1012 (restart), waits at most `drainMs`, cuts the rest. */
+  async close(drainMs: number): Promise<void> {
+    if (this.stopping) return;
+    this.stopping = true;
+    this.liveness.stop();
+    if (this.listening !== undefined) uWS.us_listen_socket_close(this.listening);
+    const { clock } = this.parts;
+    const end = clock.monotonic() + drainMs;
+    let turn = 0;
+    for (const session of this.sessions) {
+      session.end(RESTART_CODE, 'restarting');
+      turn += 1;
+      if (turn % CLOSES_PER_TURN === 0) await nextTurn();
+    }
+    while (this.sessions.size > 0 && clock.monotonic() < end) await pause(CLOSE_LOOK_MS);
+    this.app.close();
+  }
+
+  private serve(path: string, protocol: Protocol): void {
+    const { settings } = this.parts;
+    this.app.ws<SocketData>(path, {
+      compression: settings.deflate === 'off' ? uWS.DISABLED : uWS.SHARED_COMPRESSOR,
+      maxPayloadLength: settings.maxMessageBytes * HARD_LIMIT_FACTOR,
+      maxBackpressure: MAX_BACKPRESSURE_BYTES,
+      idleTimeout: IDLE_TIMEOUT_S,
+      sendPingsAutomatically: false,
+      upgrade: (response, request, context) => {
+        const decision = this.admits() ?? readHandshake(request, { deflate: settings.deflate !== 'off' });
+        if (decision.kind === 'refuse') {
+          refuse(response, decision);
+          return;
+        }
+        const { key, protocol: subprotocol, extensions } = decision.handshake;
+        const data: SocketData = { protocol, deflates: extensions !== '' };
+        response.upgrade(data, key, subprotocol, extensions, context);
+      },
+      open: (ws) => {
+        const data = ws.getUserData();
+        data.session = new Session(ws as EdgeSocket<SocketData>, data, this.parts);
+        this.sessions.add(data.session);
+      },
+      message: (ws, message, isBinary) => {
+        this.onMessage(ws, message, isBinary);
+      },
+      pong: (ws) => {
+        ws.getUserData().session?.sawLife();
+      },
+      ping: (ws) => {
+        ws.getUserData().session?.sawLife();
+      },
+      drain: (ws) => {
+        ws.getUserData().session?.onDrain();
+      },
+      close: (ws) => {
+        const { session } = ws.getUserData();
+        if (session === undefined) return;
+        this.sessions.delete(session);
+        session.onClose();
+      },
+    });
+  }
+
+  private onMessage(ws: WebSocket<SocketData>, message: ArrayBuffer, isBinary: boolean): void {
+    const { session } = ws.getUserData();
+    if (session === undefined) return;
+    session.sawLife();
+    try {
+      if (message.byteLength > this.parts.settings.maxMessageBytes) {
+        const limit = this.parts.settings.maxMessageBytes;
+        const text = `the message has ${message.byteLength} bytes, at most ${limit} are read`;
+        session.refuse('null', new RevcastError('too_large', text));
+        return;
+      }
+      this.commands.run(session, session.protocol.parse(message, isBinary));
+    } catch (error) {
+      // uWebSockets.js would print and go on: a fault of ours is logged, and ends this connection only.
+      this.parts.logger.error({ err: asError(error) }, 'a message could not be handled');
+      session.cut();
+    }
+  }
+
+  private admits(): UpgradeAnswer | undefined {
+    if (!this.stopping && this.sessions.size < this.parts.settings.maxSockets) return undefined;
+    const error = this.stopping
+      ? new RevcastError('shutting_down', 'this edge is stopping')
+      : new RevcastError('overloaded', `this edge has ${this.sessions.size} sockets, the most it may`);
+    return { kind: 'refuse', status: '503 Service Unavailable', headers: [['Retry-After', '1']], error };
+  }
+
+  private ready(response: HttpResponse): void {
+    let aborted = false;
+    response.onAborted(() => {
+      aborted = true;
+    });
+    const send = (ready: boolean, detail: string) => {
+      if (aborted) return;
+      response.cork(() => {
+        answer(response, ready ? '200 OK' : '503 Service Unavailable', {
+          status: ready ? 'ready' : 'not ready',
+          detail,
+        });
+      });
+    };
+    if (this.stopping) {
+      send(false, 'stopping');
+      return;
+    }
+    this.readiness.check().then(
+      ({ ready, detail }) => {
+        send(ready, detail);
+      },
+      (error: unknown) => {
+        send(false, asError(error).message);
+      },
+    );
+  }
+}
+
+function refuse(response: HttpResponse, { status, headers, error }: Extract<UpgradeAnswer, { kind: 'refuse' }>): void {
+  answer(response, status, errorBody(error), headers);
+}
+
+function errorBody({ code, message }: RevcastError): object {
+  return { error: { code, message } };
+}
+
+function answer(response: HttpResponse, status: string, body: object, headers: readonly [string, string][] = []): void {
+  response.writeStatus(status).writeHeader('Content-Type', 'application/json; charset=utf-8');
+  for (const [name, value] of headers) response.writeHeader(name, value);
+  response.end(JSON.stringify(body));
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+/** Keeps the process alive, unlike the clock's timers: closing is not over before it returns. */
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,95 @@
+/** The edge's settings, with their limits. */
+import { oneOf, text, toggle, whole, type Setting, type Values } from '../shared/settings.js';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+function number(env: string, help: string, value: string, bounds: [number, number], fallback: number): Setting<number> {
+  return { env, help, value, parse: whole(value, bounds[0], bounds[1]), fallback };
+}
+
+export const edgeSettings = {
+  host: { env: 'EDGE_HOST', help: 'address to listen on', value: 'address', parse: text, fallback: '127.0.0.1' },
+  port: number('EDGE_PORT', 'port to listen on, 0 for any', 'port', [0, 65_535], 8080),
+  maxSockets: number('EDGE_MAX_SOCKETS', 'sockets open at once', 'sockets', [1, 1_000_000], 100_000),
+  maxRoomsPerSocket: number('EDGE_MAX_ROOMS_PER_SOCKET', 'rooms of one socket', 'rooms', [1, 100_000], 1_000),
+  maxRooms: number('EDGE_MAX_ROOMS', 'rooms followed at once', 'rooms', [1, 10_000_000], 100_000),
+  maxMessageBytes: number(
+    'EDGE_MAX_MESSAGE_BYTES',
+    'largest message of a client that is read; 16 times as much closes the socket',
+    'bytes',
+    [1 * KIB, 4 * MIB],
+    64 * KIB,
+  ),
+  pingAfterMs: number('EDGE_PING_AFTER_MS', 'silence after which a client is pinged', 'ms', [100, 600_000], 25_000),
+  deadAfterMs: number('EDGE_DEAD_AFTER_MS', 'silence after which a client is cut off', 'ms', [200, 900_000], 60_000),
+  openTimeoutMs: number('EDGE_OPEN_TIMEOUT_MS', 'wait for the log when a room opens', 'ms', [100, 60_000], 5_000),
+  lingerMs: number('EDGE_ROOM_LINGER_MS', 'how long an empty room is still followed', 'ms', [0, 600_000], 5_000),
+  lookEveryMs: number('EDGE_LOOK_EVERY_MS', 'how often all heads are compared', 'ms', [100, 3_600_000], 30_000),
+  ringKeepRevisions: number('EDGE_RING_KEEP', 'revisions kept for resuming clients', 'revisions', [0, 100_000], 128),
+  ringKeepBytes: number('EDGE_RING_KEEP_BYTES', 'and bytes of them', 'bytes', [0, 1_024 * MIB], 256 * KIB),
+  ringMaxRevisions: number('EDGE_RING_MAX', 'revisions of a room at most', 'revisions', [1, 1_000_000], 4_096),
+  ringMaxBytes: number('EDGE_RING_MAX_BYTES', 'bytes of a room at most', 'bytes', [1 * KIB, 1_024 * MIB], 8 * MIB),
+  ringTotalBytes: number(
+    'EDGE_RING_TOTAL_BYTES',
+    'bytes of all rooms at most',
+    'bytes',
+    [1 * MIB, 65_536 * MIB],
+    256 * MIB,
+  ),
+  pageRevisions: number('EDGE_PAGE_REVISIONS', 'revisions of a catch-up page', 'revisions', [1, 10_000], 200),
+  pageBytes: number('EDGE_PAGE_BYTES', 'bytes of a catch-up page, about', 'bytes', [1 * KIB, 8 * MIB], 256 * KIB),
+  pageCacheBytes: number('EDGE_PAGE_CACHE_BYTES', 'bytes of kept pages', 'bytes', [0, 65_536 * MIB], 64 * MIB),
+  deflateMinSaving: number(
+    'EDGE_DEFLATE_MIN_SAVING',
+    'compress a frame only if it saves so much',
+    'bytes',
+    [0, 1 * MIB],
+    256,
+  ),
+  fanout: {
+    env: 'EDGE_FANOUT',
+    help: 'serialize a revision once for all sockets, or for each',
+    value: 'prepared|per-socket',
+    parse: oneOf(['prepared', 'per-socket']),
+    fallback: 'prepared',
+  } as Setting<'prepared' | 'per-socket'>,
+  flush: {
+    env: 'EDGE_FLUSH',
+    help: 'when revisions go out: once per turn, once per loop iteration, or each at once',
+    value: 'microtask|immediate|sync',
+    parse: oneOf(['microtask', 'immediate', 'sync']),
+    fallback: 'microtask',
+  } as Setting<'microtask' | 'immediate' | 'sync'>,
+  flushMs: number('EDGE_FLUSH_MS', 'collect revisions for so long before a flush', 'ms', [0, 10_000], 0),
+  deflate: {
+    env: 'EDGE_DEFLATE',
+    help: 'compress a frame once for all sockets, for each, or never',
+    value: 'once|per-socket|off',
+    parse: oneOf(['once', 'per-socket', 'off']),
+    fallback: 'once',
+  } as Setting<'once' | 'per-socket' | 'off'>,
+  ring: {
+    env: 'EDGE_RING',
+    help: 'how the ring finds what can go',
+    value: 'counted|scan',
+    parse: oneOf(['counted', 'scan']),
+    fallback: 'counted',
+  } as Setting<'counted' | 'scan'>,
+  latestRooms: {
+    env: 'EDGE_LATEST_ROOMS',
+    help: 'rooms whose lagging clients skip to the newest revision: names, or prefixes that end in *, comma separated',
+    value: 'rooms',
+    parse: text,
+    fallback: '',
+  },
+  sharePort: {
+    env: 'EDGE_SHARE_PORT',
+    help: 'let several processes listen on the same port',
+    parse: toggle,
+    fallback: false,
+  },
+  drainMs: number('EDGE_DRAIN_MS', 'how long closing clients are waited for', 'ms', [0, 600_000], 5_000),
+};
+
+export type EdgeSettings = Values<typeof edgeSettings>;

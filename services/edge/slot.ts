@@ -1,0 +1,43 @@
+/**
+ * One revision as the edge keeps it, in a room's ring or in a catch-up page, with the frames that were prepared of it:
+ * one per protocol, made when the first member needs it, the same for every member.
+ */
+import type { Entry } from '../log/log.js';
+import type { RevisionFields } from '../log/revision-json.js';
+import type { RingSlot } from './frame-ring.js';
+import type { PreparedFrame } from './prepared-frame.js';
+
+/** What a slot costs beside its data: objects, and about as much again for prepared frames of small revisions. */
+const SLOT_OVERHEAD_BYTES = 400;
+
+export class Slot implements RingSlot {
+  /** The data, and about as much again for its frame. */
+  readonly bytes: number;
+  /** By protocol index. */
+  readonly frames: (PreparedFrame | undefined)[] = [];
+
+  constructor(
+    readonly epoch: string,
+    readonly revision: RevisionFields,
+  ) {
+    this.bytes = SLOT_OVERHEAD_BYTES + 2 * revision.data.length;
+  }
+}
+
+/** A slot for each revision of the entry. timeDelta is null for the room's very first revision. */
+export function slotsOf(entry: Entry): Slot[] {
+  let previousTime = entry.previousTime;
+  return entry.revisions.map((stored, index) => {
+    const timeDelta = previousTime === 0 ? null : stored.time - previousTime;
+    previousTime = stored.time;
+    return new Slot(entry.epoch, {
+      room: entry.room,
+      rev: entry.firstRev + index,
+      tag: entry.tag,
+      time: stored.time,
+      timeDelta,
+      ...(stored.author === undefined ? {} : { author: stored.author }),
+      data: stored.data,
+    });
+  });
+}
