@@ -44,7 +44,7 @@ export interface HttpServerOptions {
   readonly addRoutes: (app: FastifyInstance) => void;
 }
 
-export interface HttpRoute {
+interface HttpRoute {
   readonly method: string;
   /** As fastify writes it: /v1/rooms/:room */
   readonly path: string;
@@ -120,7 +120,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 }
 
 /** Answers with the error's status and shape. What nobody expected is logged, and told to nobody else. */
-export function sendError(reply: FastifyReply, thrown: unknown, logger: Logger): FastifyReply {
+function sendError(reply: FastifyReply, thrown: unknown, logger: Logger): FastifyReply {
   const error = asRevcastError(thrown);
   if (error.code === 'internal') {
     logger.error({ err: asError(thrown), method: reply.request.method, url: reply.request.url }, 'request failed');
@@ -131,7 +131,7 @@ export function sendError(reply: FastifyReply, thrown: unknown, logger: Logger):
 }
 
 /** `{error: {code, message, …details}}`, with `outcome: "unknown"` where it is. */
-export function errorBody(error: RevcastError): { error: Record<string, unknown> } {
+function errorBody(error: RevcastError): { error: Record<string, unknown> } {
   const outcome = error.code === 'outcome_unknown' ? { outcome: 'unknown' } : {};
   return { error: { code: error.code, message: error.message, ...outcome, ...error.details } };
 }

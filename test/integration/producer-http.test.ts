@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -183,6 +184,32 @@ describe('stopping', () => {
     await Promise.all([stop, producer.stop()]);
     // Well below the bound of 60 s: no kept-alive connection holds it up.
     expect(performance.now() - before).toBeLessThan(20_000);
+  });
+
+  it('[P11] answers a request whose head was still arriving with shutting_down', async () => {
+    const { held, log } = heldLog();
+    const producer = await start({ log, settings: { producerDrainMs: 60_000 } });
+    const under = publish(producer.url, { data: 1 });
+    await vi.waitFor(() => expect(held.length).toBe(1), { timeout: 10_000 });
+    let received = '';
+    const socket = connect(Number(new URL(producer.url).port), '127.0.0.1');
+    socket.on('data', (chunk) => {
+      received += chunk.toString();
+    });
+    const closed = once(socket, 'close');
+    const late = post('{"data":1}');
+    // In one packet with a whole request, so that its answer says that the beginning has arrived too.
+    socket.write(Buffer.concat([Buffer.from('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'), late.subarray(0, 20)]));
+    await vi.waitFor(() => expect(statuses(received)).toEqual([200]), { timeout: 10_000 });
+    const stop = producer.stop();
+    socket.write(late.subarray(20));
+    await closed;
+    expect(statuses(received)).toEqual([200, 503]);
+    expect(received).toMatch(/retry-after: 1\r\n[^]*"shutting_down"/u);
+    held[0]?.();
+    expect((await under).status).toBe(201);
+    await stop;
+    expect(held.length).toBe(1);
   });
 
   it('[P11] cuts what does not finish in time', async () => {

@@ -54,7 +54,7 @@ interface OpenApiOperation {
   readonly responses: Readonly<Record<string, unknown>>;
 }
 
-export interface OpenApiDocument {
+interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
 }
 
