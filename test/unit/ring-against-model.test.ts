@@ -4,7 +4,7 @@ import { EdgeCounters } from '../../services/edge/counters.js';
 import { isOvertaken, NO_PLACE, type RingBounds, type RingReader } from '../../services/edge/frame-ring.js';
 import { RingBudget } from '../../services/edge/ring-budget.js';
 import { newRing, RING_KINDS, type RingKind } from '../../services/edge/ring-choice.js';
-import { RingModel } from './ring-model.js';
+import { RingModel } from '../support/ring-model.js';
 
 const READERS = 6;
 
