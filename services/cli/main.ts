@@ -1,0 +1,83 @@
+#!/usr/bin/env node
+/**
+ * The process `revcast`: the only place that reads the environment, takes signals and exits.
+ *
+ *   running --signal--> stopping (gracefully, bounded) --second signal--> exit at once
+ *   any     --fault (uncaught exception, unhandled rejection)--> logged, exit 1
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { systemClock } from '../shared/clock.js';
+import { asError } from '../shared/errors.js';
+import type { Logger } from '../shared/logger.js';
+import { EXIT, type CommandContext } from './command.js';
+import { COMMANDS } from './commands.js';
+import { runProgram } from './program.js';
+
+/** npx forwards a Ctrl-C that the terminal has already given to every process: within this time it is one press. */
+const SAME_PRESS_MS = 300;
+/** npx does not pass SIGTERM on to us, but ends: so often we look whether it is still there. */
+const PARENT_LOOK_MS = 250;
+/** Longest delay of a timer: nothing but the commands' own end ends the process. */
+const FOREVER_MS = 2 ** 31 - 1;
+const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
+
+const stopping = new AbortController();
+let faultLogger: Logger | undefined;
+
+const context: CommandContext = {
+  env: process.env,
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  clock: systemClock,
+  stopping: stopping.signal,
+  logFaultsTo(logger) {
+    faultLogger = logger;
+  },
+};
+
+let stoppingSince: number | undefined;
+function stop(reason: string): void {
+  stoppingSince ??= systemClock.monotonic();
+  if (!stopping.signal.aborted) stopping.abort(reason);
+}
+for (const [signal, number] of Object.entries(SIGNALS)) {
+  process.on(signal, () => {
+    const now = systemClock.monotonic();
+    if (now - (stoppingSince ?? now) > SAME_PRESS_MS) process.exit(128 + number);
+    stop(signal);
+  });
+}
+
+if (process.env['npm_command'] === 'exec') {
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) stop('npx has ended');
+  }, PARENT_LOOK_MS);
+}
+
+function crash(thrown: unknown): void {
+  const error = asError(thrown);
+  if (faultLogger === undefined) process.stderr.write(`revcast: unexpected fault: ${error.stack ?? error.message}\n`);
+  else faultLogger.fatal({ err: error }, 'unexpected fault; leaving');
+  process.exit(EXIT.failed);
+}
+process.on('uncaughtException', crash);
+process.on('unhandledRejection', crash);
+
+/** Who reads our output has left (`revcast tail eth | head`): there is nothing more to say, and nothing is wrong. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(EXIT.ok);
+  crash(error);
+});
+
+/** From package.json, which is above both the sources and the built files. */
+function ownVersion(): string {
+  let folder = new URL('./', import.meta.url);
+  while (!existsSync(new URL('package.json', folder)) && folder.pathname !== '/') folder = new URL('../', folder);
+  const { version } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8')) as { version: string };
+  return version;
+}
+
+setInterval(() => undefined, FOREVER_MS);
+process.exit(await runProgram(process.argv.slice(2), { version: ownVersion(), commands: COMMANDS }, context));
