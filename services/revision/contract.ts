@@ -26,7 +26,10 @@ export interface RoomHead {
 
 export interface RangeQuery {
   readonly room: string;
-  /** The revisions after this position (rev 0, epoch '': from revision 1 on); null: from the oldest kept. */
+  /**
+   * The revisions after this position (rev 0, epoch '': from revision 1 on, of whatever numbering; an epoch '' with
+   * another rev is no room's); null: from the oldest kept.
+   */
   readonly after: ClientPosition | null;
   /** At most so many revisions. */
   readonly limit: number;
@@ -47,6 +50,9 @@ export type RangeAnswer =
 export interface RevisionReader {
   /** The heads, confirmed by the log, of those rooms whose head differs from what the asker knows. Throws `log_unavailable`. */
   heads(known: readonly KnownHead[]): Promise<readonly RoomHead[]>;
-  /** Throws `log_unavailable` (nobody answered in time) and `overloaded`. */
+  /**
+   * Throws `log_unavailable` (nobody answered in time), `overloaded`, `invalid_room`, `too_large` (a revision that fits
+   * no reply), and `internal` (what the log or the service answered is not sound).
+   */
   range(query: RangeQuery): Promise<RangeAnswer>;
 }

@@ -97,7 +97,11 @@ class RevisionRoutes {
       this.parts.logger.debug('an NDJSON stream was cut: its reader takes nothing');
       raw.destroy();
     });
-    return reply.send(Readable.from(chunks, { objectMode: false, highWaterMark: 1 }));
+    const body = Readable.from(chunks, { objectMode: false, highWaterMark: 1 });
+    body.once('error', (error) => {
+      this.parts.logger.warn({ url: reply.request.url, err: error }, 'an NDJSON stream was cut: it cannot be read on');
+    });
+    return reply.send(body);
   }
 
   private pages(request: RoomRequest): RoomPages {

@@ -11,8 +11,8 @@ export interface Page {
   readonly head: Head;
   /** Consecutive; empty where there is nothing from the asked revision on. */
   readonly entries: readonly Entry[];
-  /** Where the page ends, when there is more behind it. */
-  readonly next: Required<ClientPosition> | null;
+  /** Where the page ends, and the seq of the entry there, when there is more behind it. */
+  readonly next: (Required<ClientPosition> & { readonly seq: number }) | null;
 }
 
 export class RoomPages {
@@ -32,15 +32,21 @@ export class RoomPages {
   }
 
   /** The page behind a position that an earlier page ended at. */
-  async read(after: ClientPosition | null, limit: number): Promise<Page> {
-    const query = { room: this.room, after, limit: Math.min(limit, Number.MAX_SAFE_INTEGER), maxBytes: this.maxBytes };
+  async read(after: (ClientPosition & { readonly seq?: number }) | null, limit: number): Promise<Page> {
+    const query = {
+      room: this.room,
+      after,
+      limit: Math.min(limit, Number.MAX_SAFE_INTEGER),
+      maxBytes: this.maxBytes,
+      ...(after?.seq === undefined ? {} : { hint: after.seq }),
+    };
     const { entries, head } = this.followed(await this.reader.range(query));
     const last = entries.at(-1);
     const more = last !== undefined && lastRev(last) < head.rev;
     return {
       entries,
       head,
-      next: more ? { epoch: last.epoch, rev: lastRev(last), tag: last.tag } : null,
+      next: more ? { epoch: last.epoch, rev: lastRev(last), tag: last.tag, seq: last.seq } : null,
     };
   }
 
