@@ -99,8 +99,8 @@ export interface BlockNotes {
 export interface PublishedBlock {
   readonly height: number;
   readonly hash: string;
-  /** Set on the first block of a branch whose fork point was not found. */
-  readonly startsAnew: boolean;
+  /** On the first block of another branch: published blocks above it are no part of the chain any more; null: none is. */
+  readonly forkHeight?: number | null;
 }
 
 /** The block in a node's answer. Throws NodeError when it is none. */
@@ -150,9 +150,6 @@ export function parsePublishedBlock(data: Uint8Array): PublishedBlock | null {
   }
   const parsed = publishedBlock.safeParse(value);
   if (!parsed.success) return null;
-  return {
-    height: parsed.data.height,
-    hash: parsed.data.hash,
-    startsAnew: parsed.data.reorg?.forkHeight === null,
-  };
+  const { height, hash, reorg } = parsed.data;
+  return { height, hash, ...(reorg === undefined ? {} : { forkHeight: reorg.forkHeight }) };
 }

@@ -27,7 +27,7 @@ export const ethereumSettings = {
   ethereumUrl: {
     env: 'ETHEREUM_URL',
     help: 'WebSocket address of an Ethereum node whose blocks are published; without one none are',
-    parse: address('ws', 'wss'),
+    parse: address('ws', 'wss').refine((url) => !url.includes('#'), 'must not have a fragment (#...)'),
     fallback: undefined,
     value: 'url',
   } satisfies Setting<string | undefined> as Setting<string | undefined>,

@@ -182,7 +182,8 @@ export class EthereumSource implements Running {
       }
       chain.adopt(appended.epoch);
       next.blocks.forEach(({ height, hash }, index) => {
-        chain.apply(appended.firstRev + index, { height, hash, startsAnew: startsAnew && index === 0 });
+        const fork = index === 0 && next.reorg !== undefined ? { forkHeight: next.reorg.forkHeight } : {};
+        chain.apply(appended.firstRev + index, { height, hash, ...fork });
       });
       this.tell(next);
     } catch (error) {

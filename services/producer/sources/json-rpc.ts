@@ -1,7 +1,7 @@
 /**
  * One JSON-RPC 2.0 connection over a WebSocket that comes back by itself.
  *
- *   connecting ──open──▶ up ──close, silence, nonsense──▶ waiting ──backoff──▶ connecting ...      close() ─▶ closed
+ *   connecting ──open──▶ up ──close, silence──▶ waiting ──backoff──▶ connecting ...      close() ─▶ closed
  *
  * Invariant: a request is settled exactly once: by its answer, by its timeout, or at once when the connection goes down.
  * Nothing is sent again: what to do after a failure is the caller's decision.
@@ -44,7 +44,7 @@ export class NodeError extends Error {
 
 const answerMessage = z.object({ id: z.number(), result: z.unknown() });
 const errorMessage = z.object({ id: z.number(), error: z.object({ code: z.number(), message: z.string() }) });
-const notificationMessage = z.object({ method: z.string(), params: z.unknown() });
+const notificationMessage = z.object({ method: z.string(), params: z.unknown().optional() });
 
 export interface JsonRpcParts {
   readonly url: string;
@@ -124,7 +124,7 @@ export class JsonRpcConnection {
     if (state.kind === 'connecting' || state.kind === 'up') state.socket.terminate();
     if (state.kind === 'up') state.cancelLiveness();
     if (state.kind === 'waiting') state.cancelRetry();
-    this.failPending('the connection was closed');
+    this.failPending(new NodeError('disconnected', 'the connection was closed'));
   }
 
   private connect(): void {
@@ -138,7 +138,7 @@ export class JsonRpcConnection {
       if (this.state.kind === 'connecting' && this.state.socket === socket) this.opened(socket);
     });
     socket.on('message', (data) => {
-      if (this.state.kind === 'up' && this.state.socket === socket) this.received(socket, data);
+      if (this.state.kind === 'up' && this.state.socket === socket) this.received(data);
     });
     for (const sign of ['ping', 'pong'] as const) socket.on(sign, () => this.heard());
     // 'close' follows every error; terminate() is idempotent.
@@ -154,8 +154,6 @@ export class JsonRpcConnection {
   private opened(socket: WebSocket): void {
     this.heard();
     this.state = { kind: 'up', socket, cancelLiveness: this.watchLiveness(socket) };
-    if (this.saidUp !== true) this.parts.logger.info({ node: this.host }, 'connected to the node');
-    this.saidUp = true;
     this.parts.onUp();
   }
 
@@ -174,7 +172,7 @@ export class JsonRpcConnection {
       this.parts.logger.warn({ node: this.host, reason }, 'the node is not reachable, connecting again');
     }
     this.saidUp = false;
-    this.failPending(reason);
+    this.failPending(new NodeError('disconnected', reason));
   }
 
   private heard(): void {
@@ -198,7 +196,7 @@ export class JsonRpcConnection {
     };
   }
 
-  private received(socket: WebSocket, data: RawData): void {
+  private received(data: RawData): void {
     this.heard();
     const message = parseJson(data);
     const failure = errorMessage.safeParse(message);
@@ -209,8 +207,7 @@ export class JsonRpcConnection {
     }
     const answer = answerMessage.safeParse(message);
     if (answer.success) {
-      // Only an answer shows that the node works: one that closes right after opening is not asked faster and faster.
-      this.backoff.reset();
+      this.works();
       this.take(answer.data.id)?.resolve(answer.data.result);
       return;
     }
@@ -219,8 +216,15 @@ export class JsonRpcConnection {
       this.parts.onNotification(notification.data.method, notification.data.params);
       return;
     }
-    // Which request it was meant for cannot be known, so none of them can be trusted to be answered.
-    this.lost(socket, 'the node sent what is not JSON-RPC');
+    // Which request it was meant for cannot be known, so each of them is to be made again.
+    this.failPending(new NodeError('malformed', 'the node sent what is not JSON-RPC'));
+  }
+
+  /** Only an answer shows that the node works: one that hangs up after opening is neither praised nor called faster. */
+  private works(): void {
+    this.backoff.reset();
+    if (this.saidUp !== true) this.parts.logger.info({ node: this.host }, 'connected to the node');
+    this.saidUp = true;
   }
 
   private take(id: number): Pending | undefined {
@@ -230,8 +234,8 @@ export class JsonRpcConnection {
     return pending;
   }
 
-  private failPending(reason: string): void {
-    for (const id of this.pending.keys()) this.take(id)?.reject(new NodeError('disconnected', reason));
+  private failPending(error: NodeError): void {
+    for (const id of this.pending.keys()) this.take(id)?.reject(error);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The chain as the room tells it: what a reader holds to be the chain after the room's revisions up to `rev`. A block
- * takes its height and ends everything above it; the rest follows from the numbering.
+ * ends everything at and above its height, and with a fork point everything above that.
  *
  * Pure state, the same for everyone who reads the same revisions, so that a restarted source and a second one at the
  * same room reach the same conclusions. Limit: the last `maxBlocks` blocks are remembered.
@@ -79,12 +79,14 @@ export class PublishedChain {
   apply(rev: number, block: PublishedBlock | null): void {
     this.lastRev = rev;
     if (block === null) return;
-    if (block.startsAnew) {
+    if (block.forkHeight === null) {
       this.blocks = [];
       this.byHash.clear();
       this.lastAt.clear();
     }
-    for (let tip = this.tip; tip !== undefined && tip.height >= block.height; tip = this.tip) {
+    // A branch may begin above its fork point, where blocks between the two were skipped.
+    const parentHeight = block.forkHeight ?? block.height - 1;
+    for (let tip = this.tip; tip !== undefined && tip.height > parentHeight; tip = this.tip) {
       this.blocks.pop();
       this.byHash.delete(tip.hash);
     }
