@@ -34,13 +34,13 @@ export interface AppendBenchOptions {
 export async function runAppend({ n, json, quick }: AppendBenchOptions): Promise<void> {
   const appends = n ?? (quick ? QUICK_APPENDS : APPENDS);
   const server = await NatsServer.start();
-  const { log, close } = await openJetStreamLog(server.url);
+  const opened = await openJetStreamLog(server.url);
   try {
-    await runTurn(log, 1, Math.ceil(appends / 4));
+    await runTurn(opened.log, 1, Math.ceil(appends / 4));
     const measured = new Map<number, number[]>(CALLERS.map((callers) => [callers, []]));
     for (let turn = 0; turn < (quick ? QUICK_TURNS : TURNS); turn += 1) {
       for (const callers of CALLERS) {
-        const perSecond = await runTurn(log, callers, callers === 1 ? appends : appends * MANY_FACTOR);
+        const perSecond = await runTurn(opened.log, callers, callers === 1 ? appends : appends * MANY_FACTOR);
         measured.get(callers)?.push(perSecond);
       }
     }
@@ -49,7 +49,7 @@ export async function runAppend({ n, json, quick }: AppendBenchOptions): Promise
       json,
     );
   } finally {
-    await close();
+    await opened.close();
     await server.dispose();
   }
 }

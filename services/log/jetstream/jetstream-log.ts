@@ -59,6 +59,8 @@ export class JetStreamLog implements Log {
   private checkAgain = false;
   private cancelRetry: (() => void) | undefined;
   private retryMs = CHECK_RETRY_MS.min;
+  /** Whether appends may wait for the log to come back: it was ready, and was not refused since. */
+  private worthWaiting = false;
   private lastCheckAt = Number.NEGATIVE_INFINITY;
   private lastComplaint: string | undefined;
   /** Set from a broken connection until the stream was looked at again. */
@@ -112,8 +114,7 @@ export class JetStreamLog implements Log {
   }
 
   async append(room: string, append: Append): Promise<Appended> {
-    // Later, when the connection breaks, appends wait for it until their deadline; before the first one there is no use.
-    if (this.state.state === 'starting') this.assertReady();
+    if (!this.worthWaiting) this.assertReady();
     return this.writers.append(room, append);
   }
 
@@ -197,6 +198,7 @@ export class JetStreamLog implements Log {
     if (this.closed || !this.parts.link.up) return;
     if (this.state.state !== 'ready') this.parts.logger.info('the log is ready');
     this.state = { state: 'ready' };
+    this.worthWaiting = true;
     this.retryMs = CHECK_RETRY_MS.min;
     this.lastComplaint = undefined;
     if (!this.reconnecting) return;
@@ -209,6 +211,7 @@ export class JetStreamLog implements Log {
     if (this.closed || !this.parts.link.up) return;
     const refused = error instanceof StreamRefused;
     // A stream in use that cannot be looked at for a moment, while its leader changes, goes on being used.
+    if (refused) this.worthWaiting = false;
     if (refused || this.state.state !== 'ready') this.state = { state: 'unavailable', detail: error.message };
     if (error.message === this.lastComplaint) return;
     this.lastComplaint = error.message;
