@@ -316,22 +316,49 @@ describe('the log', () => {
     expect(lines.filter(({ msg }) => msg === 'publishing waits')).toHaveLength(1);
   });
 
-  it('[E4] a room whose history was removed goes on under a new numbering, with the block after the last published', async () => {
+  it('[E4] a room whose history was removed is begun again as one without blocks, under a new numbering', async () => {
     const anvil = await startAnvil();
-    const { faults } = start(anvil.url, { ethereumStart: 0 });
+    const { faults } = start(anvil.url, { ethereumStart: 3 });
     await anvil.mine(5);
-    await untilRoomHolds(anvil, 0);
-    const [epoch] = [...(await log.heads(['eth'])).values()].map((head) => head?.epoch);
+    await untilRoomHolds(anvil, 3);
+    const before = (await log.heads(['eth'])).get('eth');
     store.removeHistory('eth');
     await anvil.mine(3);
-    const blocks = await vi.waitFor(async () => {
-      const read = await readBlocks(log);
-      expect(read.at(-1)?.height).toBe(8);
-      return read;
-    }, WAIT);
-    chainOf(blocks);
-    expect(blocks[0]?.rev).toBe(1);
-    expect((await log.heads(['eth'])).get('eth')?.epoch).not.toBe(epoch);
+    const blocks = await untilRoomHolds(anvil, 3);
+    expect(heights(blocks)).toEqual([3, 4, 5, 6, 7, 8]);
+    expect((await log.heads(['eth'])).get('eth')?.epoch).not.toBe(before?.epoch);
+    expect(faults).toEqual([]);
+  });
+
+  it('[E4] a log that lost the end of its history and numbers anew is followed: no block is missing between the two', async () => {
+    const anvil = await startAnvil();
+    const fresh = new MemoryLog({ clock: systemClock });
+    cleanups.push(() => fresh.close());
+    let state: 'whole' | 'lost' | 'renumbered' = 'whole';
+    // What is left is shown until the first append under the new numbering; that one must expect no revision.
+    const lossy: SourceLog = {
+      heads: (rooms) => (state === 'renumbered' ? fresh : log).heads(rooms),
+      range: (room, from, options) => (state === 'renumbered' ? fresh : log).range(room, from, options),
+      append: async (room, append) => {
+        if (state === 'whole') return log.append(room, append);
+        if (state === 'lost' && append.expectedRev !== 0) {
+          const head = { epoch: '', rev: 0, tag: '', time: 0 };
+          throw new RevcastError('conflict', 'another head', { details: { head } });
+        }
+        const appended = await fresh.append(room, append);
+        state = 'renumbered';
+        return appended;
+      },
+    };
+    const { faults } = start(anvil.url, { ethereumStart: 0 }, lossy);
+    await anvil.mine(5);
+    await untilRoomHolds(anvil, 0);
+    state = 'lost';
+    await anvil.mine(5);
+    await vi.waitFor(async () => expect(heights(await readBlocks(fresh))).toEqual([6, 7, 8, 9, 10]), WAIT);
+    await anvil.mine(2);
+    await vi.waitFor(async () => expect((await readBlocks(fresh)).at(-1)?.height).toBe(12), WAIT);
+    chainOf(await readBlocks(fresh));
     expect(faults).toEqual([]);
   });
 
