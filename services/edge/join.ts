@@ -24,7 +24,17 @@ export interface Start {
 export function findStart(parts: EdgeParts, room: Room, since: Since): Start | Promise<Start> {
   if (since === 'now') return { cursor: room.position.rev, tag: room.position.tag };
   if (since === 'first') return findFirst(parts, room);
-  return startInRing(room, since) ?? findPosition(parts, room, since);
+  const position = withEpoch(room, since);
+  return startInRing(room, position) ?? findPosition(parts, room, position);
+}
+
+/**
+ * Who joined an empty room, and did not read the epoch of revision 1, has a position without one: its tag tells as
+ * well whether the history is the same. Without a tag too it is a position of no epoch, and is refused.
+ */
+function withEpoch(room: Room, since: ClientPosition): ClientPosition {
+  const named = since.epoch !== '' || since.rev === 0 || since.tag === undefined;
+  return named ? since : { ...since, epoch: room.position.epoch };
 }
 
 /** The start where the ring alone can tell that the position is sound and everything after it is there. */

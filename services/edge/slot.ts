@@ -16,10 +16,7 @@ export class Slot implements RingSlot {
   /** By protocol index. */
   readonly frames: (PreparedFrame | undefined)[] = [];
 
-  constructor(
-    readonly epoch: string,
-    readonly revision: RevisionFields,
-  ) {
+  constructor(readonly revision: RevisionFields) {
     this.bytes = SLOT_OVERHEAD_BYTES + 2 * revision.data.length;
   }
 }
@@ -30,9 +27,11 @@ export function slotsOf(entry: Entry): Slot[] {
   return entry.revisions.map((stored, index) => {
     const timeDelta = previousTime === 0 ? null : stored.time - previousTime;
     previousTime = stored.time;
-    return new Slot(entry.epoch, {
+    const rev = entry.firstRev + index;
+    return new Slot({
       room: entry.room,
-      rev: entry.firstRev + index,
+      ...(rev === 1 ? { epoch: entry.epoch } : {}),
+      rev,
       tag: entry.tag,
       time: stored.time,
       timeDelta,

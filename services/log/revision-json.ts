@@ -1,5 +1,5 @@
 /**
- * One revision as JSON text: `{"room"?,"rev","tag","time","timeDelta","author"?,"data"}`, in this order. Used by the
+ * One revision as JSON text: `{"room"?,"epoch"?,"rev","tag","time","timeDelta","author"?,"data"}`, in this order. Used by the
  * revision service over HTTP and by the edge's plain protocol, so that both say the same bytes. `data` is embedded as
  * it was stored, byte for byte: it is JSON text already, and is neither parsed nor copied through a string.
  */
@@ -8,6 +8,8 @@ import type { Entry } from './log.js';
 export interface RevisionFields {
   /** Left out where the answer names the room elsewhere. */
   readonly room?: string;
+  /** Told where it begins, with the room's revision 1: who joined the empty room does not know it yet. */
+  readonly epoch?: string;
   readonly rev: number;
   /** Eight hex digits. */
   readonly tag: string;
@@ -25,9 +27,10 @@ const CLOSING_BRACE = 0x7d;
 /** The revision as UTF-8 JSON text, in a buffer of its own. */
 export function revisionJson(revision: RevisionFields): Buffer {
   const room = revision.room === undefined ? '' : `"room":${JSON.stringify(revision.room)},`;
+  const epoch = revision.epoch === undefined ? '' : `"epoch":"${revision.epoch}",`;
   const author = revision.author === undefined ? '' : `,"author":${JSON.stringify(revision.author)}`;
   const before =
-    `{${room}"rev":${revision.rev},"tag":"${revision.tag}","time":${revision.time},` +
+    `{${room}${epoch}"rev":${revision.rev},"tag":"${revision.tag}","time":${revision.time},` +
     `"timeDelta":${revision.timeDelta}${author},"data":`;
   const beforeBytes = Buffer.byteLength(before);
   const text = Buffer.allocUnsafe(beforeBytes + revision.data.byteLength + 1);

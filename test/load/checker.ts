@@ -51,7 +51,7 @@ export class Checker {
     if (track.rev !== rev) {
       this.report('disorder', client, room, rev, `went on after ${rev}, stood at ${track.rev}`);
     }
-    if (track.rev > 0 && track.epoch !== epoch) {
+    if (track.rev > 0 && track.epoch !== '' && track.epoch !== epoch) {
       this.report('epoch', client, room, rev, `went on in epoch ${epoch}, stood in ${track.epoch}`);
     }
     track.epoch = epoch;

@@ -100,10 +100,11 @@ export class FleetClient {
       checker.began(name, id, epoch, rev);
       this.positions.set(id, { epoch, rev, tag });
     } else {
-      const { rev, tag } = data as unknown as { rev: number; tag: string };
+      const { rev, tag, epoch } = data as unknown as { rev: number; tag: string; epoch?: string };
       checker.saw(name, id, { rev, tag, data: dataText(text) });
       const position = this.positions.get(id);
       if (position !== undefined) {
+        position.epoch = epoch ?? position.epoch;
         position.rev = rev;
         position.tag = tag;
       }
