@@ -10,7 +10,7 @@
  * Invariant: the listener is given entries that follow each other without hole or repeat within an epoch.
  * Limits: MAX_HELD entries wait while a range is fetched; beyond it they are dropped, and fetched like any gap.
  */
-import { assert, asError, RevcastError } from '../shared/errors.js';
+import { asError, RevcastError } from '../shared/errors.js';
 import { sleep, type Clock } from '../shared/clock.js';
 import type { Logger } from '../shared/logger.js';
 import { withTimeout } from '../shared/lifecycle.js';
@@ -59,6 +59,10 @@ export class Feed {
   private following: Following | undefined;
   private at: Position = NOWHERE;
   private fetchedUpTo: Position | undefined;
+  /** Counts the breaks in history: what was awaited across one is out of date. */
+  private breaks = 0;
+  /** Entries that contradict what was given, not looked into yet. */
+  private doubts = 0;
 
   constructor(
     private readonly room: string,
@@ -111,35 +115,35 @@ export class Feed {
   /** Compares the position with the confirmed head, and repairs what differs. Throws `log_unavailable`. */
   async look(): Promise<void> {
     const asked = this.at;
+    const { breaks } = this;
     const looked = await this.parts.lookup.look(this.room, asked);
-    if (!this.isOpen || !(await this.differs(asked, looked))) return;
-    assert(looked.kind === 'differs', 'only another head differs');
-    this.breakOff('epoch_changed', looked.head);
+    const head = await this.otherHistory(asked, looked);
+    // Another look may have come to the same conclusion meanwhile.
+    if (head !== undefined && this.isOpen && this.breaks === breaks) this.breakOff('epoch_changed', head);
   }
 
-  /** Whether the head that was confirmed after the feed stood at `asked` says that history was rewritten. */
-  private async differs(asked: Position, looked: Looked): Promise<boolean> {
-    if (looked.kind === 'same' || this.at.epoch !== asked.epoch) return false;
+  /** The confirmed head, if it says that history after the feed stood at `asked` was rewritten; else undefined. */
+  private async otherHistory(asked: Position, looked: Looked): Promise<Head | null | undefined> {
+    if (!this.isOpen || looked.kind === 'same' || this.at.epoch !== asked.epoch) return undefined;
     const { head } = looked;
     if (asked.rev === 0) {
       if (head !== null) this.repair();
-      return false;
+      return undefined;
     }
-    if (head === null || head.epoch !== asked.epoch || head.rev < asked.rev) return this.isRolledBack(asked);
+    if (head === null || isBelow(head, asked)) return this.rolledBackTo(asked);
     if (head.rev > this.at.rev) {
       this.repair();
-      return false;
+      return undefined;
     }
     const tag = head.rev === this.at.rev ? this.at.tag : this.listener.tagAt(head.rev);
-    return tag !== undefined && tag !== head.tag;
+    return tag === undefined || tag === head.tag ? undefined : head;
   }
 
   /** A leader that was cut off may answer with an old head for a while: believe it only if it stays. */
-  private async isRolledBack(asked: Position): Promise<boolean> {
+  private async rolledBackTo(asked: Position): Promise<Head | null | undefined> {
     await sleep(this.parts.clock, ROLLBACK_CONFIRM_MS);
     const again = await this.parts.lookup.look(this.room, asked);
-    if (!this.isOpen || again.kind === 'same' || this.at.epoch !== asked.epoch) return false;
-    return again.head === null || again.head.epoch !== asked.epoch || again.head.rev < asked.rev;
+    return again.kind === 'differs' && isBelow(again.head, asked) ? again.head : undefined;
   }
 
   private onLive(entry: Entry): void {
@@ -185,11 +189,24 @@ export class Feed {
     for (const entry of held) this.onLive(entry);
   }
 
+  /** Something contradicts what was given: looks at the confirmed head, and once more if there was more of it meanwhile. */
   private doubt(reason: string): void {
+    this.doubts += 1;
+    if (this.doubts > 1) return;
     this.parts.logger.warn({ room: this.room, reason }, 'room: looking at the confirmed head');
-    this.look().catch((error: unknown) => {
-      this.parts.logger.warn({ room: this.room, err: asError(error) }, 'room: the head could not be confirmed');
-    });
+    void this.clearDoubts();
+  }
+
+  private async clearDoubts(): Promise<void> {
+    while (this.doubts > 0) {
+      const { doubts } = this;
+      try {
+        await this.look();
+      } catch (error) {
+        this.parts.logger.warn({ room: this.room, err: asError(error) }, 'room: the head could not be confirmed');
+      }
+      this.doubts = this.doubts > doubts ? 1 : 0;
+    }
   }
 
   private repair(): void {
@@ -234,6 +251,7 @@ export class Feed {
   }
 
   private breakOff(reason: Broken, head: Head | null): void {
+    this.breaks += 1;
     this.at = head === null ? NOWHERE : positionOf(head);
     const { epoch, rev } = this.at;
     this.parts.logger.warn({ room: this.room, reason, epoch, rev }, 'room: starting again at the confirmed head');
@@ -243,6 +261,11 @@ export class Feed {
   private isClosed(): boolean {
     return this.state === 'closed';
   }
+}
+
+/** Whether a room with this head cannot have had the position in its history. */
+function isBelow(head: Head | null, position: Position): boolean {
+  return head === null || head.epoch !== position.epoch || head.rev < position.rev;
 }
 
 export function positionOf({ epoch, rev, tag }: Position): Position {
