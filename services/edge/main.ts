@@ -5,6 +5,7 @@ import type { Logger } from '../shared/logger.js';
 import type { LiveLog } from '../log/log.js';
 import type { RevisionReader } from '../revision/contract.js';
 import { CatchUp } from './catch-up.js';
+import { compressOnceWorks } from './compress-check.js';
 import { Commands } from './commands.js';
 import { EdgeCounters, type CounterSnapshot } from './counters.js';
 import type { EdgeParts } from './edge-parts.js';
@@ -27,6 +28,8 @@ export interface EdgeOptions {
   readonly reader: RevisionReader;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** Whether this build of uWebSockets.js can send a frame that was compressed once; asked at start. */
+  readonly compressOnce?: () => Promise<boolean>;
 }
 
 export interface Edge extends Running {
@@ -36,7 +39,9 @@ export interface Edge extends Running {
 }
 
 /** Starts an edge. Throws when its port cannot be had. It listens whether or not the log can be reached. */
-export async function startEdge({ settings, live, reader, logger, clock }: EdgeOptions): Promise<Edge> {
+export async function startEdge(options: EdgeOptions): Promise<Edge> {
+  const { live, reader, logger, clock } = options;
+  const settings = await withPossibleDeflate(options);
   const counters = new EdgeCounters();
   const budget = new RingBudget(settings.ringTotalBytes, counters);
   const flusher = new Flusher({ mode: settings.flush, delayMs: settings.flushMs }, clock, logger, counters);
@@ -83,4 +88,12 @@ export async function startEdge({ settings, live, reader, logger, clock }: EdgeO
       rooms.close();
     },
   };
+}
+
+/** The settings, without compression where this build cannot compress once for all sockets. */
+async function withPossibleDeflate(options: EdgeOptions): Promise<EdgeSettings> {
+  const { settings, compressOnce = compressOnceWorks, logger } = options;
+  if (settings.deflate !== 'once' || (await compressOnce())) return settings;
+  logger.warn('edge: this build of uWebSockets.js cannot send what was compressed once; sending uncompressed');
+  return { ...settings, deflate: 'off' };
 }
