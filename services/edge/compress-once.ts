@@ -30,7 +30,7 @@ const DEFLATE_SLACK_BYTES = 64;
 /** What goes between the first fragment and the body: the member's own part of a message, behind its first byte. */
 export function storedBlock(own: string | Uint8Array): Buffer {
   const bytes = typeof own === 'string' ? Buffer.from(own) : own;
-  const blocks = Math.max(1, Math.ceil(bytes.length / STORED_MAX_BYTES));
+  const blocks = Math.ceil(bytes.length / STORED_MAX_BYTES);
   const out = Buffer.allocUnsafe(SYNC_TAIL.length + blocks * STORED_HEADER_BYTES + bytes.length);
   out.set(SYNC_TAIL, 0);
   let at = SYNC_TAIL.length;

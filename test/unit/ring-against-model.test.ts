@@ -127,7 +127,7 @@ describe.each(RING_KINDS)('the %s ring', (kind) => {
         bounds,
         fc.nat({ max: 50 }),
         fc.oneof(fc.constant(Number.POSITIVE_INFINITY), fc.nat({ max: 400 })),
-        fc.array(step, { maxLength: 150 }),
+        fc.array(step, { maxLength: 200, size: 'max' }),
         (limits, startRev, budgetBytes, steps) => {
           for (const seen of follow(kind, limits, startRev, budgetBytes, steps)) expect(seen.ring).toEqual(seen.model);
         },
