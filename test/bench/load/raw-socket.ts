@@ -1,0 +1,151 @@
+/**
+ * One WebSocket client as a raw TCP socket, made for cheapness: the handshake is written by hand, all sockets read into
+ * one buffer, and messages are counted by their frame headers.
+ */
+import { connect, type Socket } from 'node:net';
+import { FrameWalker } from './frame-walker.js';
+
+/** What a socket asks for, and what it says before it is ready. */
+export interface Dialogue {
+  readonly path: string;
+  readonly deflate: boolean;
+  /** Text messages, each sent when the server has sent as many messages as `after` says. */
+  readonly says: readonly { readonly after: number; readonly text: string }[];
+  /** Messages of the server after which the socket is ready. */
+  readonly readyAfter: number;
+}
+
+export interface Endpoint {
+  readonly port: number;
+  readonly localAddress: string;
+}
+
+export interface SocketListener {
+  onReady(socket: RawSocket): void;
+  /** Bytes of frames, with which so many messages are complete. The chunk is used again for the next read. */
+  onChunk(socket: RawSocket, chunk: Buffer, messages: number): void;
+  /** Also when it never became ready. */
+  onClosed(socket: RawSocket, reason: string): void;
+}
+
+const READ_BUFFER_BYTES = 64 * 1024;
+/** Shared by all sockets: a chunk is used up before the next read. */
+const readBuffer = Buffer.alloc(READ_BUFFER_BYTES);
+const HANDSHAKE_END = '\r\n\r\n';
+const KEY = Buffer.alloc(16).toString('base64');
+
+export class RawSocket {
+  /** Complete messages that came. */
+  messages = 0;
+  /** Bytes of frames that came. */
+  bytes = 0;
+  private readonly socket: Socket;
+  private readonly walker = new FrameWalker();
+  private head: string | undefined = '';
+  private said = 0;
+  private ready = false;
+  private closing = false;
+
+  constructor(
+    endpoint: Endpoint,
+    private readonly dialogue: Dialogue,
+    private readonly listener: SocketListener,
+  ) {
+    this.socket = connect({
+      host: '127.0.0.1',
+      ...endpoint,
+      onread: {
+        buffer: readBuffer,
+        callback: (length) => {
+          this.onRead(length);
+          return true;
+        },
+      },
+    });
+    this.socket.on('connect', () => this.socket.write(handshake(dialogue)));
+    this.socket.on('error', (error) => {
+      this.closed(error.message);
+    });
+    this.socket.on('close', () => {
+      this.closed('the server closed it');
+    });
+  }
+
+  /** Whether the last chunk ended within a message. */
+  get inMessage(): boolean {
+    return this.walker.inMessage;
+  }
+
+  /** Closes it without a word. */
+  destroy(): void {
+    this.closing = true;
+    this.socket.destroy();
+  }
+
+  private onRead(length: number): void {
+    if (this.head === undefined) {
+      this.take(readBuffer, length);
+      return;
+    }
+    this.head += readBuffer.toString('latin1', 0, length);
+    const end = this.head.indexOf(HANDSHAKE_END);
+    if (end < 0) return;
+    const head = this.head.slice(0, end);
+    const rest = Buffer.from(this.head.slice(end + HANDSHAKE_END.length), 'latin1');
+    this.head = undefined;
+    if (!head.startsWith('HTTP/1.1 101') || /permessage-deflate/iu.test(head) !== this.dialogue.deflate) {
+      this.closed(`handshake answered with ${head}`);
+      this.socket.destroy();
+      return;
+    }
+    this.take(rest, rest.length);
+  }
+
+  private take(chunk: Buffer, length: number): void {
+    this.bytes += length;
+    const messages = this.walker.walk(chunk, length);
+    this.messages += messages;
+    this.listener.onChunk(this, length === chunk.length ? chunk : chunk.subarray(0, length), messages);
+    if (!this.ready) this.converse();
+  }
+
+  private converse(): void {
+    for (const { after, text } of this.dialogue.says.slice(this.said)) {
+      if (this.messages < after) return;
+      this.said += 1;
+      this.socket.write(textFrame(text));
+    }
+    if (this.messages < this.dialogue.readyAfter) return;
+    this.ready = true;
+    this.listener.onReady(this);
+  }
+
+  private closed(reason: string): void {
+    if (this.closing) return;
+    this.closing = true;
+    this.listener.onClosed(this, reason);
+  }
+}
+
+function handshake({ path, deflate }: Dialogue): string {
+  const lines = [
+    `GET ${path} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    'Upgrade: websocket',
+    'Connection: Upgrade',
+    `Sec-WebSocket-Key: ${KEY}`,
+    'Sec-WebSocket-Version: 13',
+  ];
+  if (deflate) lines.push('Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover');
+  return `${lines.join('\r\n')}${HANDSHAKE_END}`;
+}
+
+/** A text message of a client: masked, with a mask of zeros. */
+function textFrame(text: string): Buffer {
+  const payload = Buffer.from(text);
+  const header =
+    payload.length < 126
+      ? Buffer.from([0x81, 0x80 | payload.length])
+      : Buffer.from([0x81, 0x80 | 126, payload.length >> 8, payload.length & 0xff]);
+  return Buffer.concat([header, Buffer.alloc(4), payload]);
+}
