@@ -1,7 +1,7 @@
 /** Settings of the Ethereum source. Without ETHEREUM_URL there is no such source. */
 import { z } from 'zod';
-import { parseRoomName } from '../../shared/room-name.js';
 import { address, whole, type Setting, type Values } from '../../shared/settings.js';
+import { roomSetting } from './room-setting.js';
 
 /** Where to begin in a room that holds no block yet: at the node's newest block, or at a height. */
 export type EthereumStart = 'latest' | number;
@@ -10,18 +10,6 @@ const start: z.ZodType<EthereumStart> = z
   .string()
   .regex(/^(latest|\d{1,15})$/u, 'must be "latest" or a block height')
   .transform((word) => (word === 'latest' ? 'latest' : Number(word)));
-
-const room: z.ZodType<string> = z.string().transform((name, context) => {
-  try {
-    return parseRoomName(name);
-  } catch (error) {
-    context.addIssue({
-      code: 'custom',
-      message: `must be a room name: ${error instanceof Error ? error.message : ''}`,
-    });
-    return z.NEVER;
-  }
-});
 
 export const ethereumSettings = {
   ethereumUrl: {
@@ -34,7 +22,7 @@ export const ethereumSettings = {
   ethereumRoom: {
     env: 'ETHEREUM_ROOM',
     help: 'room that the blocks are published to',
-    parse: room,
+    parse: roomSetting,
     fallback: 'eth',
     value: 'room',
   },

@@ -15,8 +15,8 @@ export class Wakeup {
     this.waiting?.(true);
   }
 
-  /** True when woken, false when `timeoutMs` have passed. */
-  wait(timeoutMs: number): Promise<boolean> {
+  /** True when woken, false when `timeoutMs` have passed; without a time it waits until it is woken. */
+  wait(timeoutMs?: number): Promise<boolean> {
     if (this.pending) {
       this.pending = false;
       return Promise.resolve(true);
@@ -28,9 +28,10 @@ export class Wakeup {
         this.pending = false;
         resolve(woken);
       };
-      const cancel = this.clock.after(timeoutMs, () => {
+      const expire = () => {
         settle(false);
-      });
+      };
+      const cancel = timeoutMs === undefined ? () => undefined : this.clock.after(timeoutMs, expire);
       this.waiting = settle;
     });
   }
