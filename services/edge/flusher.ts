@@ -47,8 +47,9 @@ export class Flusher {
 
   /** The room has revisions that members lack: visit them all. Called by the log's callbacks only. */
   mark(room: Room): void {
+    if (room.members.length === 0) return;
     room.visitsLeft = room.members.length;
-    if (!room.queued && room.visitsLeft > 0) {
+    if (!room.queued) {
       room.queued = true;
       this.rooms.push(room);
     }

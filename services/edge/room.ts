@@ -101,10 +101,11 @@ export class Room implements FeedListener {
     return rev === this.position.rev ? this.position.tag : this.ring.get(rev)?.revision.tag;
   }
 
-  /** Adds a member that was given everything up to `cursor`. */
+  /** Adds a member that was given everything up to `cursor`. A flush on its way round has one more to pass. */
   add(member: Member, cursor: number): void {
     member.index = this.members.length;
     this.members.push(member);
+    if (this.queued) this.visitsLeft += 1;
     this.ring.join(member, cursor);
     if (cursor < this.ring.headRev) member.to(cursor + 1 < this.ring.firstRev ? 'overtaken' : 'blocked');
   }
