@@ -6,7 +6,6 @@ import { logSettings, natsSettings } from '../log/settings.js';
 import { startEdge } from '../edge/main.js';
 import { startProducer } from '../producer/main.js';
 import { producerSettings } from '../producer/settings.js';
-import { ethereumSettings } from '../producer/sources/ethereum-settings.js';
 import { startRevision } from '../revision/main.js';
 import type { RevisionReader } from '../revision/contract.js';
 import { revisionSettings } from '../revision/settings.js';
@@ -18,11 +17,12 @@ import { edgeFlags, edgeValues } from './edge-flags.js';
 import { allListening, listening } from './listen-problem.js';
 import { processSettings } from './process-settings.js';
 import { runService, type ServiceScope } from './run-service.js';
-import { edgeAddress, producerAddress, revisionAddress, startEthereum, startLink, startLog } from './service-parts.js';
+import { edgeAddress, producerAddress, revisionAddress, startLink, startLog } from './service-parts.js';
+import { sourceGroups, sourceSettings, startSources } from './sources.js';
 
 const devProcessSettings = { ...processSettings, logPretty: { ...processSettings.logPretty, fallback: true } } as const;
 
-export const anvilSettings = {
+const anvilSettings = {
   anvil: {
     env: 'DEV_ANVIL',
     help: 'start a local Ethereum node (anvil), publish its blocks, and stop it at the end',
@@ -47,7 +47,7 @@ export const anvilSettings = {
 
 const settings = {
   ...anvilSettings,
-  ...ethereumSettings,
+  ...sourceSettings,
   ...natsSettings,
   ...logSettings,
   ...edgeFlags,
@@ -66,7 +66,7 @@ export const dev: Command = {
   operands: '',
   settings: [
     { title: 'Local Ethereum node', settings: anvilSettings },
-    { title: 'Ethereum source', settings: ethereumSettings },
+    ...sourceGroups,
     { title: 'NATS', settings: natsSettings },
     { title: 'Log', settings: logSettings },
     { title: 'Edge', settings: edgeFlags },
@@ -86,7 +86,7 @@ function combinations({ anvil, ethereumUrl }: DevValues): string[] {
   return anvil && ethereumUrl !== undefined ? ['--anvil and --ethereum-url (ETHEREUM_URL) exclude each other'] : [];
 }
 
-async function start(values: DevValues, scope: ServiceScope, { clock, stdout }: CommandContext): Promise<void> {
+async function start(values: DevValues, scope: ServiceScope, { clock, stdin, stdout }: CommandContext): Promise<void> {
   const { logger, stack } = scope;
   const link = values.nats.length === 0 ? undefined : startLink(scope, { settings: values, name: 'dev', clock });
   const log = startLog(scope, { settings: values, link, clock });
@@ -115,7 +115,7 @@ async function start(values: DevValues, scope: ServiceScope, { clock, stdout }: 
 
   const node = values.anvil ? await startNode(values, scope) : values.ethereumUrl;
   const source = { ...values, ethereumUrl: node };
-  startEthereum(scope, { settings: source, log, appender: running.appender, clock });
+  await startSources(scope, { settings: source, log, appender: running.appender, clock, stdin });
   stdout.write(
     devBanner({
       edgeUrl,

@@ -1,9 +1,9 @@
-/** The lines of a byte stream as text: strictly UTF-8, bounded in length, without their line ends. Empty ones are left out. */
+/** The lines of a byte stream as text, strictly UTF-8 and bounded in length. Those that hold nothing are left out. */
+import { splitLines, type Line } from '../producer/sources/ndjson-lines.js';
 import { CommandFailure } from './command.js';
 
 /** Far above any revision that a producer takes. */
 const MAX_LINE_BYTES = 128 * 1024 * 1024;
-const NEWLINE = 0x0a;
 
 export interface InputLine {
   /** From 1. */
@@ -13,40 +13,23 @@ export interface InputLine {
 
 /** Throws CommandFailure where a line is too long or is not UTF-8. */
 export async function* inputLines(input: AsyncIterable<Uint8Array>): AsyncGenerator<InputLine> {
-  let number = 0;
-  let parts: Uint8Array[] = [];
-  let bytes = 0;
-  const line = (): InputLine => {
-    number += 1;
-    const text = decode(Buffer.concat(parts), number);
-    parts = [];
-    bytes = 0;
-    return { number, text };
-  };
-  for await (const chunk of input) {
-    let from = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
-      parts.push(chunk.subarray(from, end));
-      from = end + 1;
-      const whole = line();
-      if (whole.text !== '') yield whole;
+  for await (const lines of splitLines(input, MAX_LINE_BYTES)) {
+    for (const line of lines) {
+      const text = textOf(line);
+      if (text !== '') yield { number: line.number, text };
     }
-    parts.push(chunk.subarray(from));
-    bytes += chunk.length - from;
-    if (bytes > MAX_LINE_BYTES) {
-      throw new CommandFailure(`line ${number + 1} of the input has more than ${MAX_LINE_BYTES} bytes`);
-    }
-  }
-  if (bytes > 0) {
-    const last = line();
-    if (last.text !== '') yield last;
   }
 }
 
-function decode(line: Uint8Array, number: number): string {
+function textOf(line: Line): string {
+  if (line.kind === 'too_long') {
+    throw new CommandFailure(
+      `line ${line.number} of the input has ${line.length} bytes, at most ${MAX_LINE_BYTES} are read`,
+    );
+  }
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(line).trim();
+    return new TextDecoder('utf-8', { fatal: true }).decode(line.bytes).trim();
   } catch (error) {
-    throw new CommandFailure(`line ${number} of the input is not valid UTF-8`, { cause: error });
+    throw new CommandFailure(`line ${line.number} of the input is not valid UTF-8`, { cause: error });
   }
 }

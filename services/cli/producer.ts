@@ -2,25 +2,25 @@
 import { logSettings, natsSettings } from '../log/settings.js';
 import { startProducer } from '../producer/main.js';
 import { producerSettings } from '../producer/settings.js';
-import { ethereumSettings } from '../producer/sources/ethereum-settings.js';
 import { configure, type Command } from './command.js';
 import { listening } from './listen-problem.js';
 import { processSettings } from './process-settings.js';
 import { runService } from './run-service.js';
-import { NEEDS_NATS, producerAddress, startEthereum, startLink, startLog } from './service-parts.js';
+import { NEEDS_NATS, producerAddress, startLink, startLog } from './service-parts.js';
+import { sourceGroups, sourceSettings, startSources } from './sources.js';
 
-const settings = { ...producerSettings, ...ethereumSettings, ...natsSettings, ...logSettings, ...processSettings };
+const settings = { ...producerSettings, ...sourceSettings, ...natsSettings, ...logSettings, ...processSettings };
 
 export const producer: Command = {
   name: 'producer',
   summary: 'take revisions over HTTP and from sources into the log',
   description:
-    'Takes revisions over HTTP, and blocks from an Ethereum node where one is named, and appends them to the log on NATS.\n' +
-    'Any number may run side by side.',
+    'Takes revisions over HTTP, blocks from an Ethereum node and lines from a file where they are named, and appends\n' +
+    'them to the log on NATS. Any number may run side by side.',
   operands: '',
   settings: [
     { title: 'Producer', settings: producerSettings },
-    { title: 'Ethereum source', settings: ethereumSettings },
+    ...sourceGroups,
     { title: 'NATS', settings: natsSettings },
     { title: 'Log', settings: logSettings },
     { title: 'Process', settings: processSettings },
@@ -28,10 +28,11 @@ export const producer: Command = {
   examples: [
     'revcast producer --nats nats://127.0.0.1:4222',
     'revcast producer --nats nats://127.0.0.1:4222 --ethereum-url ws://127.0.0.1:8545',
+    'revcast producer --nats nats://127.0.0.1:4222 --ndjson-file - --ndjson-room doc-1 --ndjson-raw < lines.ndjson',
   ],
   async run(input, context) {
     const values = configure(settings, input, context, { required: { nats: NEEDS_NATS } });
-    const { clock } = context;
+    const { clock, stdin } = context;
     return runService(values, context, async (scope) => {
       const link = startLink(scope, { settings: values, name: 'producer', clock });
       const log = startLog(scope, { settings: values, link, clock });
@@ -40,7 +41,7 @@ export const producer: Command = {
         startProducer({ settings: values, log, logger, clock }),
       );
       stack.add('producer', () => running.stop());
-      startEthereum(scope, { settings: values, log, appender: running.appender, clock });
+      await startSources(scope, { settings: values, log, appender: running.appender, clock, stdin });
     });
   },
 };

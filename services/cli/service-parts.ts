@@ -1,14 +1,10 @@
-/** What the commands that serve are made of: the connection to NATS, the sources, addresses to listen on. */
+/** What the commands that serve are made of: the connection to NATS, the log, addresses to listen on. */
 import type { Clock } from '../shared/clock.js';
 import type { Values } from '../shared/settings.js';
 import { NatsLink } from '../log/jetstream/nats-link.js';
 import type { Log } from '../log/log.js';
 import { openLog } from '../log/open-log.js';
 import type { logSettings, natsSettings } from '../log/settings.js';
-import type { Appender } from '../producer/appender.js';
-import type { ethereumSettings } from '../producer/sources/ethereum-settings.js';
-import { EthereumSource } from '../producer/sources/ethereum-source.js';
-import type { OnFault, SourceLog } from '../producer/sources/source.js';
 import type { ListenAddress } from './listen-problem.js';
 import type { ServiceScope } from './run-service.js';
 
@@ -49,38 +45,4 @@ export function startLog(
   const log = openLog({ ...parts, logger });
   stack.add('log', () => log.close());
   return log;
-}
-
-/** Starts the Ethereum source if it has an address. Its appends go through the producer's limits like all others. */
-export function startEthereum(
-  { logger, stack }: ServiceScope,
-  parts: { settings: Values<typeof ethereumSettings>; log: Log; appender: Appender; clock: Clock },
-): void {
-  const { settings, log, appender, clock } = parts;
-  const { ethereumUrl } = settings;
-  if (ethereumUrl === undefined) return;
-  const source = new EthereumSource({
-    settings: { ...settings, ethereumUrl },
-    log: throughAppender(log, appender),
-    logger,
-    clock,
-    onFault: sourceFault(logger, 'ethereum'),
-  });
-  source.start();
-  stack.add('ethereum source', () => source.stop());
-}
-
-function throughAppender(log: Log, appender: Appender): SourceLog {
-  return {
-    append: (room, append) => appender.append(room, append),
-    heads: (rooms) => log.heads(rooms),
-    range: (room, fromRev, options) => log.range(room, fromRev, options),
-  };
-}
-
-/** The other sources and HTTP go on. */
-function sourceFault(logger: ServiceScope['logger'], source: string): OnFault {
-  return (error) => {
-    logger.error({ err: error, source }, 'the source has ended on a fault; everything else goes on');
-  };
 }

@@ -34,7 +34,7 @@ async function run(input: CommandInput, context: CommandContext): Promise<ExitCo
   return new Promise((resolve) => {
     const finish = (code: ExitCode) => {
       client.stop();
-      if (format === 'readable') tellPositions(rooms, context);
+      if (format === 'readable' && code === EXIT.ok) tellPositions(rooms, context);
       resolve(code);
     };
     const format = formatOf(settings);
