@@ -362,18 +362,17 @@ describe('the log', () => {
     expect(faults).toEqual([]);
   });
 
-  it('[E10] an append that no retry can mend ends the source, once and loudly', async () => {
+  it('[E10] an append that no retry can mend ends the source, and is told once', async () => {
     const anvil = await startAnvil();
     const broken: SourceLog = {
       heads: (rooms) => log.heads(rooms),
       range: (room, from, options) => log.range(room, from, options),
       append: () => Promise.reject(new RevcastError('too_large', 'the append has too many bytes')),
     };
-    const { source, faults, lines } = start(anvil.url, {}, broken);
+    const { source, faults } = start(anvil.url, {}, broken);
     await vi.waitFor(() => expect(faults).toHaveLength(1), WAIT);
     await anvil.mine(3);
     await source.stop();
     expect(faults).toMatchObject([{ code: 'too_large' }]);
-    expect(lines.filter(({ level }) => level >= 50)).toHaveLength(1);
   });
 });

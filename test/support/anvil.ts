@@ -15,7 +15,7 @@ const RPC_MS = 10_000;
 const KEPT_OUTPUT_CHARS = 4_000;
 
 /** The node's binary, from the package for this platform. */
-export function anvilBinary(): string {
+function anvilBinary(): string {
   const resolve = createRequire(import.meta.url).resolve;
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const name = `@foundry-rs/anvil-${process.platform}-${arch}`;

@@ -109,10 +109,8 @@ export class EthereumSource implements Running {
     try {
       while (!this.stopping) await this.turn();
     } catch (thrown) {
-      const fault = asError(thrown);
-      this.logger.error({ err: fault }, 'the source has stopped: no retry can mend this');
       this.node.close();
-      this.parts.onFault(fault);
+      this.parts.onFault(asError(thrown));
     }
   }
 
