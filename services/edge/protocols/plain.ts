@@ -22,7 +22,7 @@ const Position = z.strictObject({
 });
 const SubscribeParams = z.strictObject({
   room: z.string(),
-  since: z.union([z.literal(0), Position]).optional(),
+  since: z.union([z.literal(0), Position], 'must be 0 or a position {epoch, rev, tag?}').optional(),
   batch: z.boolean().optional(),
 });
 const RoomParams = z.strictObject({ room: z.string() });
@@ -128,8 +128,17 @@ function positionOf({ epoch, rev, tag }: z.infer<typeof Position>): ClientPositi
   return { epoch, rev, ...(tag ? { tag } : {}) };
 }
 
-function describe(error: z.ZodError): string {
-  return error.issues.map((issue) => `${['params', ...issue.path].join('.')}: ${issue.message}`).join('; ');
+function describe({ issues }: z.ZodError): string {
+  return issues.map((issue) => described(['params'], issue)).join('; ');
+}
+
+/** What is wrong and where. Of a union's alternatives the one was meant in which something further inside is wrong. */
+function described(parents: readonly PropertyKey[], issue: z.core.$ZodIssue): string {
+  const path = [...parents, ...issue.path];
+  const alternatives = issue.code === 'invalid_union' ? issue.errors : [];
+  const meant = alternatives.find((issues) => issues.some((inner) => inner.path.length > 0));
+  if (meant !== undefined) return meant.map((inner) => described(path, inner)).join('; ');
+  return `${path.join('.')}: ${issue.message}`;
 }
 
 function refused(id: RequestId, error: RevcastError): Command {
