@@ -150,9 +150,9 @@ export class EthereumSource implements Running {
   private async load(): Promise<PublishedChain> {
     const chain = await this.room.load();
     const found = { rev: chain.rev, height: chain.tip?.height };
-    if (chain.rev > 0 && chain.tip === undefined) {
-      this.logger.warn(found, 'the newest revisions of the room are no blocks: publishing as to a room without blocks');
-    } else this.logger.info(found, 'publishing after what the room holds');
+    if (chain.tip !== undefined) this.logger.info(found, 'publishing after what the room holds');
+    else if (chain.rev === 0) this.logger.info({ start: this.parts.settings.ethereumStart }, 'publishing to a new room');
+    else this.logger.warn(found, 'the newest revisions of the room are no blocks: publishing as to a new room');
     return chain;
   }
 
