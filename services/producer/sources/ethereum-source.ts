@@ -151,7 +151,8 @@ export class EthereumSource implements Running {
     const chain = await this.room.load();
     const found = { rev: chain.rev, height: chain.tip?.height };
     if (chain.tip !== undefined) this.logger.info(found, 'publishing after what the room holds');
-    else if (chain.rev === 0) this.logger.info({ start: this.parts.settings.ethereumStart }, 'publishing to a new room');
+    else if (chain.rev === 0)
+      this.logger.info({ start: this.parts.settings.ethereumStart }, 'publishing to a new room');
     else this.logger.warn(found, 'the newest revisions of the room are no blocks: publishing as to a new room');
     return chain;
   }
