@@ -1,8 +1,7 @@
 /** The log while its NATS server is away, hangs, is killed, or comes back with less than it had. */
 import { cp, rm } from 'node:fs/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { lastRev, type Appended, type Entry, type Log } from '../../services/log/log.js';
-import { RevcastError } from '../../services/shared/errors.js';
+import { lastRev, type Entry } from '../../services/log/log.js';
 import { allEntries, newRoom, numbered, one, rejection, valuesOf } from '../contract/harness.js';
 import {
   becomesReady,
@@ -11,6 +10,7 @@ import {
   type TestLog,
   type TestLogOptions,
 } from '../support/jetstream.js';
+import { keepAppending } from '../support/keep-appending.js';
 import { LogLines } from '../support/log-lines.js';
 import { NatsServer } from '../support/nats-server.js';
 import { Random, testSeed } from '../support/random.js';
@@ -36,31 +36,6 @@ async function openLog(server: NatsServer, options?: TestLogOptions): Promise<Te
   const opened = await openJetStreamLog(server.url, options);
   cleanUps.push(() => opened.close());
   return opened;
-}
-
-function isRetryable(error: unknown): boolean {
-  return error instanceof RevcastError && error.retryable;
-}
-
-/** Appends distinct values through the log, retrying with the same key what fails, until told to stop. */
-async function keepAppending(
-  log: Log,
-  room: string,
-  name: string,
-  state: { stop: boolean },
-): Promise<Map<string, Appended>> {
-  const told = new Map<string, Appended>();
-  for (let i = 0; !state.stop; i += 1) {
-    const value = `${name}.${i}`;
-    while (!told.has(value)) {
-      try {
-        told.set(value, await log.append(room, one(value, { key: value })));
-      } catch (error) {
-        if (!isRetryable(error)) throw error;
-      }
-    }
-  }
-  return told;
 }
 
 /** Keeps the server's files as they are now; the answer puts them back and starts it with them. */
@@ -204,9 +179,9 @@ describe('a NATS server that is killed', () => {
     const settings = { appendDeadlineMs: 1_500, logRequestTimeoutMs: 500 };
     const logs = await Promise.all([openLog(server, { settings }), openLog(server, { settings })]);
     const room = newRoom();
-    const state = { stop: false };
+    const until = { stop: false };
     const appending = Promise.all(
-      logs.flatMap(({ log }, w) => Array.from({ length: 8 }, (_, c) => keepAppending(log, room, `${w}.${c}`, state))),
+      logs.flatMap(({ log }, w) => Array.from({ length: 8 }, (_, c) => keepAppending(log, room, `${w}.${c}`, until))),
     );
 
     for (let kills = 0; kills < 3; kills += 1) {
@@ -217,7 +192,7 @@ describe('a NATS server that is killed', () => {
       await Promise.all(logs.map(({ log }) => becomesReady(log)));
     }
     await new Promise((resolve) => setTimeout(resolve, 200));
-    state.stop = true;
+    until.stop = true;
     const told = (await appending).flatMap((answers) => Array.from(answers));
 
     const { log } = await openLog(server);

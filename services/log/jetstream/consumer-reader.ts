@@ -2,24 +2,28 @@
  * Reads many entries of a room in one go, through a pull consumer in the server's memory with one replica, which is
  * deleted afterwards (and goes by itself after CONSUMER_IDLE_NS if that fails). It pulls in batches sized by the
  * entries that came, so that a room of large entries does not flood the process.
- * Limits: MAX_CONSUMERS at once; creation is retried, since 1 to 3 % of them are answered 503 on a cluster.
+ * Limits: MAX_CONSUMERS at once. A read goes on with a new consumer where one fails: on a cluster 1 to 3 % of them are
+ * answered 503, at creation or at the first pull, before all nodes know of the consumer.
  */
 import { randomBytes } from 'node:crypto';
 import type { Msg } from 'nats';
 import { sleep, type Clock } from '../../shared/clock.js';
-import { asError, RevcastError } from '../../shared/errors.js';
+import { asError } from '../../shared/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Entry } from '../log.js';
 import { STREAM, storedSubject } from '../subjects.js';
-import type { JetStreamApi } from './api.js';
+import { ApiError, type JetStreamApi } from './api.js';
 import { decodeStored } from './entry-reader.js';
 import { RequestError } from './request-error.js';
 import { Slots } from './slots.js';
 
 const MAX_CONSUMERS = 16;
 const MAX_WAITING = 1_000;
-const CREATE_ATTEMPTS = 4;
-const CREATE_RETRY_MS = 100;
+/** Tries of one read where the server answers, if only that nobody is there yet; 20, 80 and 320 ms between them. */
+const ATTEMPTS = 4;
+/** Where nobody answered in time: the consumer was given to a node that is away, the next one goes elsewhere. */
+const ATTEMPTS_TIMED_OUT = 2;
+const FIRST_RETRY_MS = 20;
 const CONSUMER_IDLE_NS = 10_000_000_000;
 const FIRST_BATCH = 16;
 const MAX_BATCH = 500;
@@ -47,15 +51,32 @@ export class ConsumerReader {
    * and what `onEntry` throws.
    */
   async read(room: string, afterSeq: number, onEntry: (entry: Entry) => boolean): Promise<void> {
+    let at = afterSeq;
+    const take = (entry: Entry): boolean => {
+      at = entry.seq;
+      return onEntry(entry);
+    };
     await this.slots.run(async () => {
-      const name = `range-${randomBytes(9).toString('base64url')}`;
-      const { num_pending: pending } = await this.create(name, room, afterSeq);
-      try {
-        await this.pullAll(name, room, pending, onEntry);
-      } finally {
-        this.remove(name);
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          await this.readOnce(room, at, take);
+          return;
+        } catch (error) {
+          if (attempt >= attemptsAfter(error)) throw error;
+          await sleep(this.parts.clock, FIRST_RETRY_MS * 4 ** (attempt - 1));
+        }
       }
     });
+  }
+
+  private async readOnce(room: string, afterSeq: number, onEntry: (entry: Entry) => boolean): Promise<void> {
+    const name = `range-${randomBytes(9).toString('base64url')}`;
+    const { num_pending: pending } = await this.create(name, room, afterSeq);
+    try {
+      await this.pullAll(name, room, pending, onEntry);
+    } finally {
+      this.remove(name);
+    }
   }
 
   private async create(name: string, room: string, afterSeq: number): Promise<ConsumerInfo> {
@@ -70,15 +91,8 @@ export class ConsumerReader {
       mem_storage: true,
       num_replicas: 1,
     };
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const verb = `CONSUMER.CREATE.${STREAM}.${name}.${storedSubject(room)}`;
-        return (await this.parts.api.call(verb, { stream_name: STREAM, config })) as ConsumerInfo;
-      } catch (error) {
-        if (attempt >= CREATE_ATTEMPTS || !this.parts.api.link.up) throw error;
-        await sleep(this.parts.clock, CREATE_RETRY_MS);
-      }
-    }
+    const verb = `CONSUMER.CREATE.${STREAM}.${name}.${storedSubject(room)}`;
+    return (await this.parts.api.call(verb, { stream_name: STREAM, config })) as ConsumerInfo;
   }
 
   private async pullAll(
@@ -167,7 +181,15 @@ export class ConsumerReader {
 /** A message without content but with a status says why nothing more comes. */
 function refuseStatus(message: Msg): void {
   if (message.headers === undefined || message.headers.code < 400) return;
-  throw new RevcastError('log_unavailable', `NATS ended a read: ${message.headers.description}`);
+  const { code, description } = message.headers;
+  throw new ApiError(0, code, `a read ended with ${code} ${description}`);
+}
+
+function attemptsAfter(error: unknown): number {
+  if (error instanceof ApiError) return ATTEMPTS;
+  if (!(error instanceof RequestError)) return 1;
+  if (error.failure === 'no_responders') return ATTEMPTS;
+  return error.failure === 'timed_out' ? ATTEMPTS_TIMED_OUT : 1;
 }
 
 /** $JS.ACK.<stream>.<consumer>.<delivered>.<seq>..., or with domain and account: $JS.ACK.<domain>.<account>.<stream>... */

@@ -7,7 +7,7 @@
  * Invariant: nothing is appended and nothing answered from the stream between a reconnect and the check that follows it,
  * so that a stream which lost history is noticed before its entries are mixed with what this process remembers.
  */
-import type { Clock } from '../../shared/clock.js';
+import { sleep, type Clock } from '../../shared/clock.js';
 import { asError, RevcastError } from '../../shared/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import type { Values } from '../../shared/settings.js';
@@ -39,6 +39,9 @@ import { checkVersion, ensureStream, StreamRefused, wantedStream } from './strea
 
 /** Between two looks at a stream that is not in order: doubles from min to max. */
 const CHECK_RETRY_MS = { min: 100, max: 2_000 };
+/** How long a new leader may take until it has everything that was acknowledged (seen: one entry short, once in ten). */
+const CATCH_UP_MS = 5_000;
+const CATCH_UP_LOOK_MS = 50;
 /** A stream for which nobody answers is looked at again, but not more often than this. */
 const SUSPICION_INTERVAL_MS = 500;
 const MS_PER_MINUTE = 60_000;
@@ -184,9 +187,14 @@ export class JetStreamLog implements Log {
   }
 
   private async check(): Promise<void> {
-    const { link, settings, logger } = this.parts;
+    const { link, settings, logger, clock } = this.parts;
     checkVersion(link.connection?.info?.version ?? '', settings.logReplicas);
-    const info = await ensureStream(this.api, wantedStream(settings));
+    let info = await ensureStream(this.api, wantedStream(settings));
+    const patientUntil = clock.monotonic() + CATCH_UP_MS;
+    while (settings.logReplicas > 1 && this.guard.endsEarly(info) && clock.monotonic() < patientUntil) {
+      await sleep(clock, CATCH_UP_LOOK_MS);
+      info = await ensureStream(this.api, wantedStream(settings));
+    }
     const contradiction = await this.guard.contradiction(info, (seq) => this.reader.tagAt(seq));
     if (contradiction === undefined) return;
     logger.error({ code: 'history_lost', reason: contradiction }, 'the log lost history; numbering looks again');
