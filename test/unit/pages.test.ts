@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import { lastOf, Pages, type Page, type PageAnswer, type PagesSettings } from '../../services/edge/pages.js';
+import { MemoryStore } from '../../services/log/memory-store.js';
+import { RevcastError } from '../../services/shared/errors.js';
+import { Gate, History, ReaderDouble } from '../support/edge-doubles.js';
+import { revsFrom } from '../support/feed-parts.js';
+
+const ROOM = 'doc-1';
+
+/** Pages of a room with `count` revisions, of which about the last `keep` are kept. */
+async function pagesOf(
+  { count, keep, data }: { count: number; keep?: number; data?: (rev: number) => string },
+  settings: Partial<PagesSettings> = {},
+) {
+  const store = new MemoryStore(keep);
+  const history = new History(store, ROOM);
+  for (let rev = 1; rev <= count; rev += 1) await history.add(1, data);
+  const reader = new ReaderDouble(store);
+  const pages = new Pages(reader, { pageRevisions: 10, pageBytes: 100_000, pageCacheBytes: 1_000_000, ...settings });
+  const containing = (rev: number, epoch = 'e1') => pages.containing(ROOM, epoch, rev);
+  return { store, history, reader, pages, containing };
+}
+
+function pageIn(answer: PageAnswer): Page {
+  if (answer.kind !== 'page') throw new Error(`not a page: ${answer.kind}`);
+  return answer.page;
+}
+
+function revsOf(answer: PageAnswer): number[] {
+  return pageIn(answer).slots.map(({ revision }) => revision.rev);
+}
+
+describe('catch-up pages', () => {
+  it('[F15] begin at fixed revisions, so that whoever asks for one of its revisions shares the page', async () => {
+    const { containing, reader } = await pagesOf({ count: 35 });
+    expect(revsOf(await containing(1))).toEqual(revsFrom(1, 10));
+    expect(revsOf(await containing(11))).toEqual(revsFrom(11, 20));
+    const page = pageIn(await containing(17));
+    for (const rev of revsFrom(11, 20)) expect(pageIn(await containing(rev))).toBe(page);
+    expect(reader.asked.range).toBe(2);
+    expect(reader.ranges.map(({ after, limit }) => [after?.rev, limit])).toEqual([
+      [0, 10],
+      [10, 10],
+    ]);
+  });
+
+  it('[F15] concurrent requests of one page are one read, and fail together', async () => {
+    const { containing, reader } = await pagesOf({ count: 35 });
+    const gate = new Gate();
+    const late: typeof reader.real.range = async (query) => {
+      await gate.promise;
+      return reader.real.range(query);
+    };
+    reader.nextRange(late);
+    const asked = revsFrom(11, 20).map((rev) => containing(rev));
+    gate.open();
+    const pages = new Set((await Promise.all(asked)).map(pageIn));
+    expect([pages.size, reader.asked.range]).toEqual([1, 1]);
+    reader.nextRange(() => Promise.reject(new RevcastError('overloaded', 'too much')));
+    const failed = await Promise.allSettled([containing(21), containing(22)]);
+    expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(revsOf(await containing(21))).toEqual(revsFrom(21, 30));
+  });
+
+  it('[F15] a page that will grow is not kept, and the page at the head is read again', async () => {
+    const { containing, reader, history } = await pagesOf({ count: 13 });
+    expect(revsOf(await containing(12))).toEqual([11, 12, 13]);
+    await history.add(2);
+    expect(revsOf(await containing(12))).toEqual(revsFrom(11, 15));
+    expect(reader.asked.range).toBe(2);
+    await history.add(5);
+    expect(revsOf(await containing(20))).toEqual(revsFrom(11, 20));
+    await containing(11);
+    expect(reader.asked.range).toBe(3);
+  });
+
+  it('[F15] above the head: an empty page', async () => {
+    const { containing } = await pagesOf({ count: 20 });
+    expect(revsOf(await containing(21))).toEqual([]);
+    const empty = await pagesOf({ count: 0 });
+    expect(revsOf(await empty.containing(1, ''))).toEqual([]);
+  });
+
+  it('[F15] a page cut by bytes ends early, and the next begins there, for everyone alike', async () => {
+    const { containing, reader } = await pagesOf(
+      { count: 30, data: (rev) => JSON.stringify('x'.repeat(rev === 3 ? 5_000 : 300)) },
+      { pageBytes: 1_000 },
+    );
+    expect(revsOf(await containing(1))).toEqual([1, 2]);
+    expect(revsOf(await containing(3))).toEqual([3]);
+    expect(revsOf(await containing(4))).toEqual([4, 5, 6]);
+    const asked = reader.asked.range;
+    // Each found from the boundary on, from what is kept.
+    expect(revsOf(await containing(5))).toEqual([4, 5, 6]);
+    expect(reader.asked.range).toBe(asked);
+    let rev = 1;
+    const seen: number[] = [];
+    while (rev <= 30) {
+      const page = pageIn(await containing(rev));
+      seen.push(...page.slots.map((slot) => slot.revision.rev).filter((each) => each >= rev));
+      rev = lastOf(page) + 1;
+    }
+    expect(seen).toEqual(revsFrom(1, 30));
+  });
+
+  it('[F15] where the oldest kept revision is in the middle of a page, the page begins with it', async () => {
+    const { containing, store, reader } = await pagesOf({ count: 48, keep: 20 });
+    const first = store.entriesOf(ROOM)[0]?.firstRev ?? 0;
+    expect(first % 10).not.toBe(1);
+    const answer = await containing(first);
+    expect(revsOf(answer)[0]).toBe(first);
+    expect(revsOf(answer).at(-1)).toBe(Math.ceil(first / 10) * 10);
+    const asked = reader.asked.range;
+    await containing(first + 1);
+    // The truncated start is asked for again, for it tells what is kept now; the page itself is kept.
+    expect(reader.asked.range).toBe(asked + 1);
+  });
+
+  it('[D4] a revision that is no longer kept: truncated, with the oldest that is', async () => {
+    const { containing, store, history } = await pagesOf({ count: 60, keep: 10 });
+    const first = store.entriesOf(ROOM)[0]?.firstRev;
+    const answer = await containing(3);
+    expect(answer).toMatchObject({ kind: 'truncated', firstRev: first, head: { rev: 60, tag: history.last.tag } });
+  });
+
+  it('[D4] another epoch: epoch_changed, also for the first page', async () => {
+    const { containing, history } = await pagesOf({ count: 15 });
+    const { epoch } = history;
+    expect(await containing(15, 'e0')).toMatchObject({ kind: 'epoch_changed', head: { epoch, rev: 15 } });
+    expect(await containing(1, 'e0')).toMatchObject({ kind: 'epoch_changed', head: { epoch, rev: 15 } });
+  });
+
+  it('[F15] keeps pages up to a number of bytes, the longest unused go first', async () => {
+    const { containing, reader } = await pagesOf(
+      { count: 50, data: () => JSON.stringify('x'.repeat(1_000)) },
+      // A page costs 10 × (2 × 1,002 + 400) = 24,040 bytes: two fit.
+      { pageCacheBytes: 50_000 },
+    );
+    await containing(1);
+    await containing(11);
+    await containing(1);
+    await containing(21);
+    expect(reader.asked.range).toBe(3);
+    await containing(1);
+    expect(reader.asked.range).toBe(3);
+    await containing(11);
+    expect(reader.asked.range).toBe(4);
+  });
+
+  it('[F15] keeps none where that is said', async () => {
+    const { containing, reader } = await pagesOf({ count: 20 }, { pageCacheBytes: 0 });
+    await containing(1);
+    await containing(1);
+    expect(reader.asked.range).toBe(2);
+  });
+});
