@@ -22,8 +22,8 @@ export interface TailListener {
   onRevision(room: string, revision: TailedRevision, text: string): void;
   /** What follows the room's position cannot be had; the room begins again with what is kept unless this throws. */
   onDiscontinued(room: string, reason: string): void;
-  /** A subscription was answered. */
-  onSubscribed(room: string): void;
+  /** A subscription was answered: the room's revisions come from this position on. */
+  onSubscribed(room: string, position: ClientPosition): void;
   /** Told when it begins to wait for the edge or for a room, with the reason. */
   onWaiting(reason: string): void;
   /** No retry can help. It has ended. */
@@ -151,8 +151,9 @@ export class TailClient {
 
   private onSubscribed(room: string, { epoch = '', rev = 0, tag }: Partial<ClientPosition>): void {
     this.backoff.reset();
-    this.options.rooms.get(room)?.onSubscribed({ epoch, rev, ...(tag === undefined ? {} : { tag }) });
-    this.options.listener.onSubscribed(room);
+    const position = { epoch, rev, ...(tag === undefined ? {} : { tag }) };
+    this.options.rooms.get(room)?.onSubscribed(position);
+    this.options.listener.onSubscribed(room, position);
   }
 
   private onRevision(room: string, id: string, revision: TailedRevision, text: string): void {

@@ -1,8 +1,6 @@
 /**
- * Where a tailed room stands, and what has to be asked for to go on from there without hole or repeat.
- *
- * Revisions carry no epoch: it is in the answer to a subscription. A room that was empty then got its epoch later; the
- * position after its revisions is not known whole, so they are asked for again from revision 1, and dropped here.
+ * Where a tailed room stands, and what has to be asked for to go on from there without hole or repeat. The answer to a
+ * subscription names the position that the stream goes on from; each revision that follows it moves that on.
  */
 import type { ClientPosition } from '../revision/contract.js';
 
@@ -15,6 +13,8 @@ export type WireSince = undefined | 0 | ClientPosition;
 export interface SeenRevision {
   readonly rev: number;
   readonly tag: string;
+  /** With revision 1: what numbering has begun. */
+  readonly epoch?: string;
 }
 
 /** What a revision is to who stands at a position: the next one, one that is known, or a contradiction. */
@@ -35,53 +35,41 @@ export function formatPosition({ epoch, rev, tag }: ClientPosition): string {
 }
 
 export class TailPosition {
-  private epoch = '';
-  /** undefined: nothing is known yet, the first revision that comes is the next one. */
-  private last: { rev: number; tag: string } | undefined;
+  /** undefined until a subscription was answered, or a position was given. */
+  private at: ClientPosition | undefined;
 
   constructor(private start: TailStart | undefined) {
-    if (start !== undefined && start !== 'first') this.standAt(start);
+    if (start !== undefined && start !== 'first') this.at = start;
   }
 
   /** What to ask for. */
   since(): WireSince {
-    if (this.last === undefined) return this.start === 'first' ? 0 : undefined;
-    if (this.epoch === '') return { epoch: '', rev: 0 };
-    const { rev, tag } = this.last;
-    return { epoch: this.epoch, rev, ...(tag === '' ? {} : { tag }) };
+    return this.at ?? (this.start === 'first' ? 0 : undefined);
   }
 
-  /** The whole position, where it is known. */
+  /** Where it stands, where that is known. */
   get known(): ClientPosition | undefined {
-    return this.last === undefined || this.epoch === '' ? undefined : { epoch: this.epoch, ...this.last };
+    return this.at;
   }
 
-  /** The answer to a subscription: where the room's numbering is, and the head if nothing before it was asked for. */
-  onSubscribed(answer: ClientPosition): void {
-    this.epoch = answer.epoch;
-    if (this.last === undefined && this.start === undefined) this.standAt(answer);
+  /** The answer to a subscription. */
+  onSubscribed(position: ClientPosition): void {
+    this.at = position;
   }
 
   /** Says what the revision is, and moves on if it is the next one. */
-  place({ rev, tag }: SeenRevision): Placed {
-    if (this.last !== undefined) {
-      if (rev === this.last.rev && this.last.tag !== '' && tag !== this.last.tag) return 'rewritten';
-      if (rev <= this.last.rev) return 'known';
-      if (rev !== this.last.rev + 1) return 'hole';
-    }
-    this.last = { rev, tag };
+  place({ rev, tag, epoch }: SeenRevision): Placed {
+    if (this.at === undefined) return 'hole';
+    if (rev === this.at.rev && this.at.tag !== undefined && tag !== this.at.tag) return 'rewritten';
+    if (rev <= this.at.rev) return 'known';
+    if (rev !== this.at.rev + 1) return 'hole';
+    this.at = { epoch: epoch ?? this.at.epoch, rev, tag };
     return 'next';
   }
 
   /** Begins again with the first revision kept: what was seen counts no more. */
   restart(): void {
-    this.epoch = '';
-    this.last = undefined;
+    this.at = undefined;
     this.start = 'first';
-  }
-
-  private standAt({ epoch, rev, tag = '' }: ClientPosition): void {
-    this.epoch = epoch;
-    this.last = { rev, tag };
   }
 }

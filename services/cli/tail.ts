@@ -51,6 +51,7 @@ async function run(input: CommandInput, context: CommandContext): Promise<ExitCo
 class TailPrinter implements TailListener {
   private left: number;
   private waiting = false;
+  private readonly announced = new Set<string>();
 
   constructor(
     private readonly settings: Values<typeof tailSettings>,
@@ -75,9 +76,12 @@ class TailPrinter implements TailListener {
     } else this.tell(`${room}: ${reason}; starting again with the first revision that is kept`);
   };
 
-  onSubscribed: TailListener['onSubscribed'] = () => {
+  onSubscribed: TailListener['onSubscribed'] = (room, { rev }) => {
     if (this.waiting) this.tell('going on');
     this.waiting = false;
+    if (this.format !== 'readable' || this.announced.has(room)) return;
+    this.announced.add(room);
+    this.tell(`following ${room} from revision ${rev + 1} on`);
   };
 
   /** Once for each wait, however many attempts it takes. */

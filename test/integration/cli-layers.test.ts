@@ -22,7 +22,7 @@ function write(file: string, text: string): void {
 }
 
 describe('import rules', () => {
-  test('[C12] an import against the direction of the layers is found', () => {
+  test('[T3] an import against the direction of the layers is found', () => {
     write('log/log.ts', 'export interface Log { close(): void }\n');
     write('producer/main.ts', "import type { Log } from '../log/log.js';\nexport const logs: Log[] = [];\n");
     expect(layerProblems(root)).toEqual({ files: 2, problems: [] });
@@ -32,7 +32,7 @@ describe('import rules', () => {
     expect(layerProblems(root).problems).toEqual(['log-layer: services/log/log.ts imports services/edge/main.ts']);
   });
 
-  test('[C12] no source files, or files that were not read, are not "no rule broken"', () => {
+  test('[T3] no source files, or files that were not read, are not "no rule broken"', () => {
     expect(layerProblems(root)).toEqual({ files: 0, problems: ['there are no source files in services/'] });
     const nothingRead = { modules: [], summary: { violations: [] } };
     expect(reportProblems(['services/a.ts'], nothingRead)).toEqual(['services/a.ts was not read']);

@@ -49,7 +49,7 @@ const everyone = (path: string, status: number) =>
   );
 
 describe('the services', () => {
-  test('[H1][H2][H3] without NATS they live, are not ready and say so once; then they are ready; then they stop', async () => {
+  test('[H1][H2] without NATS they live, are not ready and say so once; then they are ready; then they stop', async () => {
     await everyone('/healthz', 200);
     for (const { url, name } of services) {
       const { status, body } = await statusOf(`${url}/readyz`);

@@ -91,7 +91,7 @@ describe('tail', () => {
 
     const second = await request(2);
     expect(second.params).toEqual({ room: 'doc', since: { epoch: 'e', rev: 6, tag: tagOf(6) } });
-    send(second.id, subscribed('doc', 8));
+    send(second.id, subscribed('doc', 6));
     for (const rev of [6, 7, 7, 8]) send(second.id, revision('doc', rev));
     await waitFor(() => run.stdout.includes('8'), { what: 'revision 8' });
     run.stop();
@@ -112,7 +112,7 @@ describe('tail', () => {
       { room: 'b', since: 0 },
     ]);
     send(a.id, subscribed('a', 0));
-    send(b.id, subscribed('b', 0));
+    send(b.id, subscribed('b', 6));
     send(b.id, revision('b', 7));
     send(a.id, revision('a', 1));
     await waitFor(() => run.stdout.split('\n').length === 3, { what: 'both' });
@@ -146,7 +146,7 @@ describe('tail', () => {
       send(first.id, refused(code));
       const second = await request(2);
       expect(second.params.since).toBe(0);
-      send(second.id, subscribed('doc', 0));
+      send(second.id, subscribed('doc', 8));
       send(second.id, revision('doc', 9));
       await waitFor(() => run.stdout === '{"n":9}\n', { what: 'revision 9' });
       expect(run.stderr).toBe(`revcast: doc: ${code}: because; starting again with the first revision that is kept\n`);
@@ -192,7 +192,7 @@ describe('tail', () => {
     expect(await run.ended).toEqual({
       exitCode: EXIT.ok,
       stdout: 'doc 5 1970-01-01T00:00:01.005Z +1ms {"n":5}\ndoc 6 1970-01-01T00:00:01.006Z +1ms {"n":6}\n',
-      stderr: `revcast: doc stands at e:6:${tagOf(6)}\n`,
+      stderr: `revcast: following doc from revision 5 on\nrevcast: doc stands at e:6:${tagOf(6)}\n`,
     });
   });
 
