@@ -53,7 +53,7 @@ function sections(): Map<string, Section> {
 
 function addRow({ rows }: Section, command: string, property: string, setting: Setting<unknown>): void {
   const value = setting.value === undefined ? '' : ` <${setting.value}>`;
-  const row = rows.get(property) ?? { flag: `--${flagName(property)}${value}`, setting, defaults: new Map() };
+  const row: Row = rows.get(property) ?? { flag: `--${flagName(property)}${value}`, setting, defaults: new Map() };
   rows.set(property, row);
   const shown = shownDefault(setting);
   row.defaults.set(shown, [...(row.defaults.get(shown) ?? []), command]);
