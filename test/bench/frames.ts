@@ -35,6 +35,7 @@ const BODY_BYTES = [300, 4_000];
 const BROADCASTS = 20;
 /** Members whose messages are one step of the measurement of allocation. */
 const MEMBERS_PER_STEP = 50;
+const MIN_STEPS = 21;
 const BOUNDS = { keepRevisions: 0, keepBytes: 0, maxRevisions: 1_000, maxBytes: 1e9 };
 
 interface FramesRow {
@@ -123,7 +124,7 @@ class Cell {
   row(): FramesRow {
     const before = spread(this.before);
     const after = spread(this.after);
-    const steps = Math.floor(this.members.length / MEMBERS_PER_STEP);
+    const steps = Math.max(MIN_STEPS, Math.ceil(this.members.length / MEMBERS_PER_STEP));
     const beforeStep = allocatedPerStep(steps, (step) => {
       for (let i = 0; i < MEMBERS_PER_STEP; i++) this.sendOrdinary(this.member(step * MEMBERS_PER_STEP + i), 1);
     });
@@ -198,7 +199,7 @@ class Cell {
   }
 
   private member(index: number): BenchMember {
-    const member = this.members[index];
+    const member = this.members[index % this.members.length];
     assert(member !== undefined, 'a member of the cell');
     return member;
   }

@@ -44,8 +44,16 @@ const USAGE = [
   '  --quick   a smaller size, done within 45 s',
 ].join('\n');
 
-/** The benchmark and its options, or what is wrong with the call. */
-function readCall(args: readonly string[]): { bench: Bench; options: BenchOptions } | string {
+type Call =
+  | { readonly kind: 'run'; readonly bench: Bench; readonly options: BenchOptions }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'wrong'; readonly problem: string };
+
+function wrong(problem: string): Call {
+  return { kind: 'wrong', problem };
+}
+
+function readCall(args: readonly string[]): Call {
   let parsed;
   try {
     parsed = parseArgs({
@@ -59,29 +67,45 @@ function readCall(args: readonly string[]): { bench: Bench; options: BenchOption
       },
     });
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return wrong(error instanceof Error ? error.message : String(error));
   }
   const { values, positionals } = parsed;
   const [name, ...rest] = positionals;
-  if (values.help || name === undefined) return 'name a benchmark';
-  if (rest.length > 0) return `one benchmark at a time, not also ${rest.join(', ')}`;
+  if (values.help) return { kind: 'help' };
+  if (name === undefined) return wrong('name a benchmark');
+  if (rest.length > 0) return wrong(`one benchmark at a time, not also ${rest.join(', ')}`);
   const bench = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined;
-  if (bench === undefined) return `there is no benchmark ${JSON.stringify(name)}`;
+  if (bench === undefined) return wrong(`there is no benchmark ${JSON.stringify(name)}`);
   const { n, json, quick } = values;
-  if (n === undefined) return { bench, options: { json, quick } };
-  if (!/^[1-9]\d{0,8}$/u.test(n)) return '--n must be a whole number above 0';
-  return { bench, options: { n: Number(n), json, quick } };
+  if (n === undefined) return { kind: 'run', bench, options: { json, quick } };
+  if (!/^[1-9]\d{0,8}$/u.test(n)) return wrong('--n must be a whole number above 0');
+  return { kind: 'run', bench, options: { n: Number(n), json, quick } };
 }
 
-const call = readCall(process.argv.slice(2));
-if (typeof call === 'string') {
-  process.stderr.write(`${call}\n\n${USAGE}\n`);
-  process.exitCode = 2;
-} else {
+/** Runs the benchmark; what it was stopped by goes to stderr. Answers the exit code. */
+async function run(bench: Bench, options: BenchOptions): Promise<number> {
   try {
-    await call.bench.run(call.options);
+    await bench.run(options);
+    return 0;
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    process.exitCode = 1;
+    return 1;
   }
+}
+
+// Whoever reads the rows may stop, as `head` does.
+process.stdout.on('error', () => process.exit(1));
+
+const call = readCall(process.argv.slice(2));
+switch (call.kind) {
+  case 'run':
+    process.exitCode = await run(call.bench, call.options);
+    break;
+  case 'help':
+    process.stdout.write(`${USAGE}\n`);
+    break;
+  case 'wrong':
+    process.stderr.write(`${call.problem}\n\n${USAGE}\n`);
+    process.exitCode = 2;
+    break;
 }
