@@ -8,7 +8,7 @@ import { findStart, type Start } from './join.js';
 import { Member } from './member.js';
 import type { Command } from './protocols/protocol.js';
 import type { Room } from './room.js';
-import type { Session } from './session.js';
+import type { Joining, Session } from './session.js';
 
 type Subscribe = Extract<Command, { kind: 'subscribe' }>;
 type Unsubscribe = Extract<Command, { kind: 'unsubscribe' }>;
@@ -42,8 +42,10 @@ export class Commands {
     const member = session.memberOf(room);
     const joining = session.joining.get(room);
     if (member !== undefined) session.remove(member);
-    else if (joining !== undefined) joining.cancelled = true;
-    else {
+    else if (joining !== undefined) {
+      joining.cancelled = true;
+      session.joining.delete(room);
+    } else {
       session.refuse(id, new RevcastError('not_subscribed', 'this connection is not subscribed to the room'));
       return;
     }
@@ -55,33 +57,46 @@ export class Commands {
     if (session.memberOf(command.room) !== undefined || session.joining.has(command.room)) {
       throw new RevcastError('already_subscribed', 'this connection is subscribed to the room already');
     }
-    if (session.members.length + session.joining.size >= settings.maxRoomsPerSocket) {
+    if (session.members.length + session.joinsUnderWay >= settings.maxRoomsPerSocket) {
       throw new RevcastError('too_many_rooms', `a connection may be in ${settings.maxRoomsPerSocket} rooms`);
     }
-    const joining = { cancelled: false };
+    const joining: Joining = { cancelled: false };
     session.joining.set(command.room, joining);
+    session.joinsUnderWay += 1;
     try {
       await this.join(session, command, joining);
     } finally {
-      session.joining.delete(command.room);
+      session.joinsUnderWay -= 1;
+      // After an unsubscribe it may be another subscribe's.
+      if (session.joining.get(command.room) === joining) session.joining.delete(command.room);
     }
   }
 
-  private async join(session: Session, command: Subscribe, joining: { cancelled: boolean }): Promise<void> {
+  private async join(session: Session, command: Subscribe, joining: Joining): Promise<void> {
     for (let attempt = 0; attempt < MAX_TRIES; attempt += 1) {
       const opened = this.parts.rooms.get(command.room);
       const room = opened instanceof Promise ? await opened : opened;
-      const { generation } = room;
-      const found = findStart(this.parts, room, command.since);
-      const start = found instanceof Promise ? await found : found;
-      if (!session.open) return;
-      if (joining.cancelled) throw new RevcastError('not_subscribed', 'unsubscribed before the room was joined');
-      if (room.isOpen && room.generation === generation) {
-        this.admit(session, command, room, start);
-        return;
-      }
+      if (await this.joinRoom(session, command, joining, room)) return;
     }
     throw new RevcastError('log_unavailable', 'the room changes its history just now');
+  }
+
+  /** Whether that settles it: the room may close, or its history break, while it is found out where to begin. */
+  private async joinRoom(session: Session, command: Subscribe, joining: Joining, room: Room): Promise<boolean> {
+    const { generation } = room;
+    room.joining += 1;
+    try {
+      const found = findStart(this.parts, room, command.since);
+      const start = found instanceof Promise ? await found : found;
+      if (!session.open) return true;
+      if (joining.cancelled) throw new RevcastError('not_subscribed', 'unsubscribed before the room was joined');
+      if (!room.isOpen || room.generation !== generation) return false;
+      this.admit(session, command, room, start);
+      return true;
+    } finally {
+      room.joining -= 1;
+      if (!room.isWanted) this.parts.rooms.emptied(room);
+    }
   }
 
   /** The answer goes out before the first revision: the member is made after it, in the same turn. */

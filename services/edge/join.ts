@@ -81,6 +81,10 @@ async function catchUpWithClient(parts: EdgeParts, room: Room, since: ClientPosi
   while (room.feed.isRepairing && room.position.rev < since.rev && parts.clock.monotonic() < end) {
     await sleep(parts.clock, BEHIND_LOOK_MS);
   }
+  // Whether the client's position is sound is not known then.
+  if (room.feed.isRepairing && room.position.rev < since.rev) {
+    throw new RevcastError('log_unavailable', 'this edge is behind your position and cannot catch up just now');
+  }
 }
 
 /** The position is older than the ring: its page knows its tag, and whether what follows is still kept. */

@@ -24,6 +24,9 @@ export class Room implements FeedListener {
   /** Counts the breaks in the room's history: what was awaited across one must be looked at again. */
   generation = 0;
 
+  /** Subscribes that look for where to begin: the room is kept open for them. */
+  joining = 0;
+
   /** The flusher's own marks: in its queue, next member to visit, members left to visit. */
   queued = false;
   nextVisit = 0;
@@ -65,6 +68,11 @@ export class Room implements FeedListener {
     this.feed.look().catch((error: unknown) => {
       this.parts.logger.warn({ room: this.name, err: asError(error) }, 'room: the head could not be confirmed');
     });
+  }
+
+  /** Whether somebody is in it, or about to be. */
+  get isWanted(): boolean {
+    return this.members.length > 0 || this.joining > 0;
   }
 
   /** Whether the room is still followed. */
@@ -123,7 +131,7 @@ export class Room implements FeedListener {
     this.ring.leave(member);
     member.to('left');
     if (this.queued) this.visitsLeft = this.members.length;
-    if (this.members.length === 0) this.parts.rooms.emptied(this);
+    if (!this.isWanted) this.parts.rooms.emptied(this);
   }
 }
 

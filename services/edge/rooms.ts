@@ -45,7 +45,7 @@ export class Rooms {
     return opening;
   }
 
-  /** The room's last member has left: it is followed a little longer. */
+  /** Nobody wants the room any more: it is followed a little longer. */
   emptied(room: Room): void {
     if (this.closed || this.open.get(room.name) !== room) return;
     this.lingering.get(room)?.();
@@ -53,7 +53,7 @@ export class Rooms {
       room,
       this.parts.clock.after(this.parts.settings.lingerMs, () => {
         this.lingering.delete(room);
-        if (room.members.length > 0) return;
+        if (room.isWanted) return;
         this.open.delete(room.name);
         room.close();
       }),

@@ -30,6 +30,11 @@ export interface SocketData {
   session?: Session;
 }
 
+/** A room that a client has asked for and is not in yet. */
+export interface Joining {
+  cancelled: boolean;
+}
+
 /** What a write left: nothing, more than the cork holds, or a frame that is too large for any cork. */
 type Rest = 'none' | 'more' | 'large';
 
@@ -44,7 +49,9 @@ const next: NextFrame = { frame: undefined as unknown as PreparedFrame, lastRev:
 export class Session {
   readonly members: Member[] = [];
   /** Rooms that it is about to join, so that a second subscribe or an unsubscribe finds them. */
-  readonly joining = new Map<string, { cancelled: boolean }>();
+  readonly joining = new Map<string, Joining>();
+  /** How many of them there are, with those that were cancelled and have not come to their end. */
+  joinsUnderWay = 0;
   readonly protocol: Protocol;
   /** In the flusher's list of sessions to go on with. */
   resuming = false;

@@ -7,7 +7,7 @@ interface Timer {
 }
 
 /** Lets promises and turns of the event loop that are due run out; no timer of a ManualClock is among them. */
-export async function settle(turns = 4): Promise<void> {
+export async function settle(turns = 12): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
