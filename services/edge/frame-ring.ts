@@ -18,7 +18,7 @@ export interface RingReader {
 export const NO_PLACE = -1;
 
 export interface RingSlot {
-  /** What the slot costs in memory, in bytes; read once, when it is pushed. */
+  /** What the slot costs in memory, with what will be prepared of it; read once, when it is pushed. */
   readonly bytes: number;
 }
 
@@ -43,8 +43,6 @@ export interface FrameRing<S extends RingSlot> {
   /** The slot becomes headRev + 1; the oldest slots go by the bounds. */
   push(slot: S): void;
   get(rev: number): S | undefined;
-  /** Adds to what the slot of `rev` costs (what was prepared later); nothing if it is gone. The bounds apply. */
-  charge(rev: number, moreBytes: number): void;
   /** Puts the reader at `cursor` (at most headRev). Below firstRev - 1 it holds no slot. A reader that is in is moved. */
   join(reader: RingReader, cursor: number): void;
   /** The reader was given all up to `rev` (at most headRev). */

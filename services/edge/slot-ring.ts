@@ -54,20 +54,16 @@ export abstract class SlotRing<S extends RingSlot> implements FrameRing<S> {
     this.slots[at] = slot;
     this.sizes[at] = slot.bytes;
     this.nextIndex++;
-    this.added(slot.bytes);
+    const before = this.bytes;
+    this.bytes += slot.bytes;
+    this.budget.changed(this, before, this.bytes);
+    this.settle();
+    this.budget.enforce();
   }
 
   get(rev: number): S | undefined {
     const index = rev + this.offset;
-    return this.has(index) ? this.slots[index & this.mask] : undefined;
-  }
-
-  charge(rev: number, moreBytes: number): void {
-    const index = rev + this.offset;
-    if (!this.has(index)) return;
-    const at = index & this.mask;
-    this.sizes[at] = (this.sizes[at] ?? 0) + moreBytes;
-    this.added(moreBytes);
+    return index >= this.firstIndex && index < this.nextIndex ? this.slots[index & this.mask] : undefined;
   }
 
   join(reader: RingReader, cursor: number): void {
@@ -123,18 +119,6 @@ export abstract class SlotRing<S extends RingSlot> implements FrameRing<S> {
         this.budget.evicted(1);
       } else return;
     }
-  }
-
-  private has(index: number): boolean {
-    return index >= this.firstIndex && index < this.nextIndex;
-  }
-
-  private added(bytes: number): void {
-    const before = this.bytes;
-    this.bytes += bytes;
-    this.budget.changed(this, before, this.bytes);
-    this.settle();
-    this.budget.enforce();
   }
 
   private drop(): void {

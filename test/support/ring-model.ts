@@ -33,15 +33,7 @@ export class RingModel {
     this.headRev++;
     this.slots.push({ rev: this.headRev, slot, bytes: slot.bytes });
     this.settle();
-    this.enforceBudget();
-  }
-
-  charge(rev: number, moreBytes: number): void {
-    const found = this.slots.find((kept) => kept.rev === rev);
-    if (found === undefined) return;
-    found.bytes += moreBytes;
-    this.settle();
-    this.enforceBudget();
+    if (this.bytes > this.budgetBytes) this.shrink(this.budgetBytes);
   }
 
   place(reader: number, cursor: number): void {
@@ -74,10 +66,6 @@ export class RingModel {
       else if (count > maxRevisions || this.bytes > maxBytes) this.evict();
       else return;
     }
-  }
-
-  private enforceBudget(): void {
-    if (this.bytes > this.budgetBytes) this.shrink(this.budgetBytes);
   }
 
   private evict(): void {

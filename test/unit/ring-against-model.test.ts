@@ -13,7 +13,6 @@ type Step =
   | { readonly kind: 'join'; readonly reader: number; readonly back: number }
   | { readonly kind: 'advance'; readonly reader: number; readonly by: number }
   | { readonly kind: 'leave'; readonly reader: number }
-  | { readonly kind: 'charge'; readonly back: number; readonly bytes: number }
   | { readonly kind: 'shrink'; readonly toBytes: number }
   | { readonly kind: 'clear'; readonly headRev: number };
 
@@ -23,10 +22,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('join'), reader, back: fc.nat({ max: 40 }) }) },
   { weight: 10, arbitrary: fc.record({ kind: fc.constant('advance'), reader, by: fc.nat({ max: 12 }) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('leave'), reader }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ kind: fc.constant('charge'), back: fc.nat({ max: 20 }), bytes: fc.nat({ max: 60 }) }),
-  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('shrink'), toBytes: fc.nat({ max: 300 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('clear'), headRev: fc.nat({ max: 60 }) }) },
 );
@@ -80,10 +75,6 @@ function* follow(
         ring.leave(at(next.reader));
         model.leave(next.reader);
         break;
-      case 'charge':
-        ring.charge(ring.headRev - next.back, next.bytes);
-        model.charge(model.headRev - next.back, next.bytes);
-        break;
       case 'shrink':
         ring.shrink(next.toBytes);
         model.shrink(next.toBytes);
@@ -121,7 +112,7 @@ function* follow(
 }
 
 describe.each(RING_KINDS)('the %s ring', (kind) => {
-  test('[F6] does at each step what a naive model does: pushes, joins, advances, leaves, charges, shrinks, clears', () => {
+  test('[F6] does at each step what a naive model does: pushes, joins, advances, leaves, shrinks, clears', () => {
     fc.assert(
       fc.property(
         bounds,

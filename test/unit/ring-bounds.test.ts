@@ -79,16 +79,6 @@ describe.each(RING_KINDS)('the %s ring', (kind) => {
     expect([ring.firstRev, ring.bytes]).toEqual([5, 10]);
   });
 
-  test('[F5] what was prepared later counts: the bounds apply when a slot is charged', () => {
-    const { ring } = open(kind, { maxBytes: 100 });
-    readerAt(ring, 0);
-    pushAll(ring, 10);
-    ring.charge(10, 35);
-    expect([ring.firstRev, ring.bytes]).toEqual([10, 45]);
-    ring.charge(3, 1_000);
-    expect(ring.bytes).toBe(45);
-  });
-
   test('[F5] a reader that was overtaken is put in again where the ring begins', () => {
     const { ring } = open(kind, { maxRevisions: 4 });
     const reader = readerAt(ring, 0);
