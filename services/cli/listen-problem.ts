@@ -1,4 +1,5 @@
 /** Why a service could not listen, in the words of the command line: the port, what to do, and with which flag. */
+import { createServer } from 'node:net';
 import { asError } from '../shared/errors.js';
 import { flagName } from '../shared/settings.js';
 import { CommandFailure } from './command.js';
@@ -18,7 +19,8 @@ export async function listening<T>(address: ListenAddress, start: () => Promise<
   try {
     return await start();
   } catch (error) {
-    const problem = describe(address, codeOf(error));
+    const code = codeOf(error);
+    const problem = describe(address, code === 'EADDRINUSE' ? await sureCode(address, code) : code);
     throw problem === undefined ? error : new CommandFailure(problem, { cause: error });
   }
 }
@@ -51,6 +53,21 @@ function describe(address: ListenAddress, code: string): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** uWebSockets.js does not say why it cannot listen, so that its EADDRINUSE may be another: node:net is asked. */
+function sureCode({ host, port }: ListenAddress, otherwise: string): Promise<string> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error) => {
+      resolve(codeOf(error));
+    });
+    server.listen(port, host, () => {
+      server.close(() => {
+        resolve(otherwise);
+      });
+    });
+  });
 }
 
 /** The code of the error, or of what caused it; empty where there is none. */

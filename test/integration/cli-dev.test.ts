@@ -116,6 +116,16 @@ describe('dev', () => {
     expect(run.stdout).toBe('');
   });
 
+  test('[C6] a host that is not this machine is named with its flag', async () => {
+    const run = started(
+      KeptProcess.revcast(['dev', '--log-level', 'silent', '--edge-host', '192.0.2.1', ...ANY_PORTS]),
+    );
+    expect(await run.ended).toEqual({ code: 1, signal: null });
+    expect(run.stderr).toBe(
+      'revcast: the edge cannot listen on 192.0.2.1: it is no address of this machine; choose one with --edge-host\n',
+    );
+  });
+
   test('[C5] an unexpected fault is logged as fatal, and ends it and what it started with exit code 1', async () => {
     const fault = 'process.on("SIGUSR2", () => { void Promise.reject(new Error("on purpose")); })';
     const running = started(

@@ -8,11 +8,11 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from './wait-for.js';
 
-export const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
+const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
 const STOP_MS = 15_000;
 
 /** Its path. Throws with one clear line when it is missing or older than a source file. */
-export function builtProgram(): string {
+function builtProgram(): string {
   const program = path.join(PROJECT, 'dist/services/cli/main.js');
   const built = statSync(program, { throwIfNoEntry: false });
   if (built === undefined) throw new Error('dist/ is missing: run "make build" before tests that start the program');
