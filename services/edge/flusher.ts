@@ -124,8 +124,7 @@ export class Flusher {
 
   private visit(session: Session): void {
     try {
-      session.flush();
-      this.counters.socketsFlushed += 1;
+      if (session.flush()) this.counters.socketsFlushed += 1;
     } catch (error) {
       // One socket's fault must not stop the others' flush; what it was sent may be half a message, so it is cut off.
       this.logger.error({ err: asError(error) }, 'flush: a socket failed');

@@ -17,21 +17,28 @@ export interface RangeFrame {
   readonly lastRev: number;
 }
 
-/** Frames of ranges that end at one head, or in one page, by their first revision and protocol. */
+/** Frames of ranges that end at one head, or in one page, by protocol and first revision. */
 export class RangeFrames {
-  private readonly frames = new Map<string, RangeFrame>();
+  private readonly byProtocol: (Map<number, RangeFrame> | undefined)[] = [];
 
   get(protocol: Protocol, firstRev: number): RangeFrame | undefined {
-    return this.frames.get(`${protocol.index} ${firstRev}`);
+    return this.byProtocol[protocol.index]?.get(firstRev);
   }
 
   set(protocol: Protocol, firstRev: number, frame: RangeFrame): void {
-    this.frames.set(`${protocol.index} ${firstRev}`, frame);
+    const frames = this.byProtocol[protocol.index] ?? new Map<number, RangeFrame>();
+    this.byProtocol[protocol.index] = frames;
+    frames.set(firstRev, frame);
   }
 
   clear(): void {
-    if (this.frames.size > 0) this.frames.clear();
+    for (const frames of this.byProtocol) frames?.clear();
   }
+}
+
+/** Where the revisions of a range are: a room's ring, or a page. */
+export interface SlotSource {
+  get(rev: number): Slot | undefined;
 }
 
 export class Frames {
@@ -49,19 +56,23 @@ export class Frames {
     return frame;
   }
 
-  /** The frame of the revisions from `firstRev` on in one message, as many as fit. `slotAt` gives undefined past the end. */
+  /**
+   * The frame of the revisions from `firstRev` to at most `endRev` in one message, as many as fit; undefined where the
+   * source does not have the first.
+   */
   range(
     kept: RangeFrames,
     protocol: Protocol,
+    source: SlotSource,
     firstRev: number,
-    slotAt: (rev: number) => Slot | undefined,
+    endRev: number,
   ): RangeFrame | undefined {
     const found = kept.get(protocol, firstRev);
     if (found !== undefined) return found;
     const slots: Slot[] = [];
     let bytes = 0;
-    for (let rev = firstRev; slots.length < MAX_RANGE_REVISIONS; rev += 1) {
-      const slot = slotAt(rev);
+    for (let rev = firstRev; rev <= endRev && slots.length < MAX_RANGE_REVISIONS; rev += 1) {
+      const slot = source.get(rev);
       if (slot === undefined) break;
       bytes += slot.revision.data.length;
       if (slots.length > 0 && bytes > MAX_RANGE_BYTES) break;

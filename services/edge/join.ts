@@ -99,7 +99,7 @@ async function checkedByPage(parts: EdgeParts, room: Room, since: ClientPosition
       return { cursor: since.rev, tag: since.tag ?? '' };
     case 'page': {
       if (since.rev === 0) return { cursor: 0, tag: '' };
-      const tag = answer.page.slots[since.rev - answer.page.firstRev]?.revision.tag;
+      const tag = answer.page.get(since.rev)?.revision.tag;
       if (tag === undefined || (since.tag !== undefined && since.tag !== tag)) {
         throw brokenError('epoch_changed', room.position);
       }

@@ -2,8 +2,8 @@
  * What a member is to be sent next. The fast path (a steady member, its next revision in the ring) allocates nothing.
  */
 import type { EdgeParts } from './edge-parts.js';
+import type { RangeFrames, SlotSource } from './frames.js';
 import type { Member } from './member.js';
-import { lastOf } from './pages.js';
 import type { PreparedFrame } from './prepared-frame.js';
 
 /** The frame after a member's cursor, and the revision that it ends with. Reused: read before the next call. */
@@ -21,21 +21,27 @@ export function nextFrame(parts: EdgeParts, member: Member, next: NextFrame): bo
   if (member.cursor >= ring.headRev) return false;
   if (room.latest && member.state !== 'steady') skipToNewest(member);
   if (member.state === 'catching-up' && !backInRing(parts, member)) return frameFromPage(parts, member, next);
+  if (fill(parts, member, next, ring, room.ranges)) return true;
+  member.to('overtaken');
+  return frameFromPage(parts, member, next);
+}
+
+/** Fills `next` from the source; false where it does not have the member's next revision. */
+function fill(parts: EdgeParts, member: Member, next: NextFrame, source: SlotSource, kept: RangeFrames): boolean {
+  const { protocol } = member.session;
   const rev = member.cursor + 1;
-  const slot = ring.get(rev);
-  if (slot === undefined) {
-    member.to('overtaken');
-    return frameFromPage(parts, member, next);
-  }
-  if (!member.batch) {
-    next.frame = parts.frames.single(slot, member.session.protocol);
-    next.lastRev = rev;
+  if (member.batch) {
+    // Never beyond the room's head, where a page of a revision service that is ahead of this edge may reach.
+    const range = parts.frames.range(kept, protocol, source, rev, member.room.ring.headRev);
+    if (range === undefined) return false;
+    next.frame = range.frame;
+    next.lastRev = range.lastRev;
     return true;
   }
-  const range = parts.frames.range(room.ranges, member.session.protocol, rev, (at) => ring.get(at));
-  if (range === undefined) return false;
-  next.frame = range.frame;
-  next.lastRev = range.lastRev;
+  const slot = source.get(rev);
+  if (slot === undefined) return false;
+  next.frame = parts.frames.single(slot, protocol);
+  next.lastRev = rev;
   return true;
 }
 
@@ -52,7 +58,7 @@ function skipToNewest(member: Member): void {
 /** A catching-up member whose page is sent is back when the ring has its next revision. */
 function backInRing(parts: EdgeParts, member: Member): boolean {
   const { ring } = member.room;
-  if (member.page !== undefined && member.cursor < lastOf(member.page)) return false;
+  if (member.page !== undefined && member.cursor < member.page.lastRev) return false;
   member.page = undefined;
   if (member.cursor + 1 < ring.firstRev) {
     parts.catchUp.request(member);
@@ -65,22 +71,7 @@ function backInRing(parts: EdgeParts, member: Member): boolean {
 
 function frameFromPage(parts: EdgeParts, member: Member, next: NextFrame): boolean {
   const { page } = member;
-  if (page === undefined) {
-    parts.catchUp.request(member);
-    return false;
-  }
-  const rev = member.cursor + 1;
-  const slotAt = (at: number) => page.slots[at - page.firstRev];
-  const slot = slotAt(rev);
-  if (slot === undefined) return false;
-  if (!member.batch) {
-    next.frame = parts.frames.single(slot, member.session.protocol);
-    next.lastRev = rev;
-    return true;
-  }
-  const range = parts.frames.range(page.ranges, member.session.protocol, rev, slotAt);
-  if (range === undefined) return false;
-  next.frame = range.frame;
-  next.lastRev = range.lastRev;
-  return true;
+  if (page !== undefined) return fill(parts, member, next, page, page.ranges);
+  parts.catchUp.request(member);
+  return false;
 }

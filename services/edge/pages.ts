@@ -6,16 +6,8 @@
  */
 import type { Head } from '../log/log.js';
 import type { RevisionReader } from '../revision/contract.js';
-import { RangeFrames } from './frames.js';
-import { slotsOf, type Slot } from './slot.js';
-
-export interface Page {
-  readonly firstRev: number;
-  readonly slots: readonly Slot[];
-  readonly bytes: number;
-  /** Frames of several of its revisions. */
-  readonly ranges: RangeFrames;
-}
+import { Page } from './page.js';
+import { slotsOf } from './slot.js';
 
 export type PageAnswer =
   | { readonly kind: 'page'; readonly page: Page }
@@ -54,8 +46,8 @@ export class Pages {
       const answer = await this.load(room, epoch, start);
       if (answer.kind === 'truncated' && answer.firstRev <= rev && answer.firstRev > start) {
         start = answer.firstRev;
-      } else if (answer.kind === 'page' && answer.page.slots.length > 0 && lastOf(answer.page) < rev) {
-        start = lastOf(answer.page) + 1;
+      } else if (answer.kind === 'page' && answer.page.slots.length > 0 && answer.page.lastRev < rev) {
+        start = answer.page.lastRev + 1;
       } else {
         return answer;
       }
@@ -90,11 +82,9 @@ export class Pages {
     if (answer.kind !== 'entries') return answer;
     if (answer.head !== null && answer.head.epoch !== epoch) return { kind: 'epoch_changed', head: answer.head };
     const slots = answer.entries.flatMap(slotsOf);
-    let bytes = 0;
-    for (const slot of slots) bytes += slot.bytes;
-    const page: Page = { firstRev: start, slots, bytes, ranges: new RangeFrames() };
+    const page = new Page(start, slots);
     // A page that ends at the head will grow: it is not kept.
-    const complete = slots.length > 0 && (lastOf(page) === end || lastOf(page) < (answer.head?.rev ?? 0));
+    const complete = slots.length > 0 && (page.lastRev === end || page.lastRev < (answer.head?.rev ?? 0));
     if (complete) this.keep(name, page);
     return { kind: 'page', page };
   }
@@ -108,9 +98,4 @@ export class Pages {
       this.keptBytes -= bytes;
     }
   }
-}
-
-/** rev of the page's last revision; firstRev - 1 when it is empty. */
-export function lastOf(page: Page): number {
-  return page.firstRev + page.slots.length - 1;
 }

@@ -115,24 +115,28 @@ export class Session {
     this.refuse(member.id, error);
   }
 
-  /** Writes what the socket lacks. Never called inside a uWebSockets.js callback. */
-  flush(): void {
+  /** Writes what the socket lacks; whether it wrote anything. Never called inside a uWebSockets.js callback. */
+  flush(): boolean {
     const { ws } = this;
-    if (ws === undefined) return;
+    if (ws === undefined) return false;
     if (this.blocked || ws.getBufferedAmount() > 0) {
       this.block();
-      return;
+      return false;
     }
+    const before = this.parts.counters.deliveries;
     for (;;) {
       const rest = this.writeInCork(ws);
       if (rest === 'large') this.writeLarge(ws);
       if (this.isBlocked(ws)) {
         this.block();
-        return;
+        break;
       }
-      if (rest === 'none') break;
+      if (rest === 'none') {
+        if (this.hasLaggards) this.settle();
+        break;
+      }
     }
-    if (this.hasLaggards) this.settle();
+    return this.parts.counters.deliveries !== before;
   }
 
   /** uWebSockets.js says that bytes left. Not inside this callback: the rest goes out in a turn of its own. */
@@ -193,6 +197,8 @@ export class Session {
         left -= size;
         this.delivered(member, next.lastRev);
       }
+      // Also a member whose socket was never blocked: the ring may overtake it before a flush comes to it.
+      if (member.state !== 'steady') this.hasLaggards = true;
     }
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { lastOf, Pages, type Page, type PageAnswer, type PagesSettings } from '../../services/edge/pages.js';
+import type { Page } from '../../services/edge/page.js';
+import { Pages, type PageAnswer, type PagesSettings } from '../../services/edge/pages.js';
 import { MemoryStore } from '../../services/log/memory-store.js';
 import { RevcastError } from '../../services/shared/errors.js';
 import { Gate, History, ReaderDouble } from '../support/edge-doubles.js';
@@ -98,7 +99,7 @@ describe('catch-up pages', () => {
     while (rev <= 30) {
       const page = pageIn(await containing(rev));
       seen.push(...page.slots.map((slot) => slot.revision.rev).filter((each) => each >= rev));
-      rev = lastOf(page) + 1;
+      rev = page.lastRev + 1;
     }
     expect(seen).toEqual(revsFrom(1, 30));
   });
