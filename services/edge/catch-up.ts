@@ -40,14 +40,16 @@ export class CatchUp {
     }
   }
 
-  /** undefined: nobody can answer now. */
+  /** undefined: nobody can answer now, or whoever answered is at fault; another replica, or the same later, may not be. */
   private async ask(member: Member): Promise<PageAnswer | undefined> {
     try {
       const { room } = member;
       return await this.parts.pages.containing(room.name, room.position.epoch, member.cursor + 1);
     } catch (error) {
-      if (error instanceof RevcastError && error.retryable) return undefined;
-      throw error;
+      if (!(error instanceof RevcastError)) throw error;
+      const { code, message } = error;
+      this.parts.logger.warn({ room: member.room.name, code, reason: message }, 'room: a page cannot be fetched yet');
+      return undefined;
     }
   }
 
@@ -58,8 +60,10 @@ export class CatchUp {
       case 'page':
         // A reader that is behind the ring has not seen the revision yet.
         if (answer.page.slots.length === 0) return false;
-        member.page = answer.page;
         member.awaitsPage = false;
+        // In a room of the policy `latest` it may have gone on without.
+        if (member.state !== 'catching-up') return true;
+        member.page = answer.page;
         this.parts.flusher.resume(session);
         return true;
       case 'truncated':

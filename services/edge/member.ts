@@ -14,7 +14,7 @@
 import { assert } from '../shared/errors.js';
 import { storedBlock } from './compress-once.js';
 import { NO_PLACE, type RingReader } from './frame-ring.js';
-import type { Page } from './pages.js';
+import type { Page } from './page.js';
 import type { RequestId } from './protocols/protocol.js';
 import type { Room } from './room.js';
 import type { Session } from './session.js';
@@ -75,7 +75,10 @@ export class Member implements RingReader {
     if (next === this.state) return;
     const { counters } = this.room;
     if (next === 'catching-up') counters.stragglersEntered += 1;
-    else if (this.state === 'catching-up') counters.stragglersLeft += 1;
+    else if (this.state === 'catching-up') {
+      counters.stragglersLeft += 1;
+      this.page = undefined;
+    }
     this.state = next;
   }
 }

@@ -2,11 +2,12 @@
  * Doubles behind the edge's three ports: the live half of the log, the revision reader, and uWebSockets.js. What is
  * committed is a memory store, read through the real revision service; the doubles decide what arrives, and when.
  */
+import { slotsOf } from '../../services/edge/slot.js';
 import type { Disturbance, Entry, Following, LiveLog, LogStatus } from '../../services/log/log.js';
 import { MemoryLog } from '../../services/log/memory-log.js';
 import { MemoryStore } from '../../services/log/memory-store.js';
 import { newTag } from '../../services/log/numbering.js';
-import { entryJson } from '../../services/log/revision-json.js';
+import { revisionJson } from '../../services/log/revision-json.js';
 import type { KnownHead, RangeAnswer, RangeQuery, RevisionReader, RoomHead } from '../../services/revision/contract.js';
 import { RevisionService } from '../../services/revision/service.js';
 import { RevcastError } from '../../services/shared/errors.js';
@@ -113,7 +114,7 @@ export class History {
   texts(): string[] {
     return this.store
       .entriesOf(this.room)
-      .flatMap((entry) => entryJson(entry, { withRoom: true }).map((json) => json.toString()));
+      .flatMap((entry) => slotsOf(entry).map(({ revision }) => revisionJson(revision).toString()));
   }
 }
 

@@ -73,7 +73,7 @@ export class SocketDouble {
     const bytes = Buffer.from(message as Uint8Array);
     if (compress) this.compressedMessages += 1;
     this.messages.push(bytes.toString());
-    return this.output(bytes.length);
+    return this.output(compress ? deflated(bytes).length : bytes.length);
   }
 
   sendFirstFragment(fragment: Uint8Array, _isBinary: boolean, compress: boolean): number {
@@ -156,10 +156,12 @@ export class SocketDouble {
 /** The fragments' text: if the first is compressed they are one deflate stream, and uWebSockets.js deflates the first. */
 function whole(fragments: readonly Fragment[]): string {
   if (fragments[0]?.compress !== true) return Buffer.concat(fragments.map(({ bytes }) => bytes)).toString();
-  const payloads = fragments.map(({ bytes, compress }) => {
-    if (!compress) return bytes;
-    const deflated = deflateRawSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
-    return deflated.subarray(0, deflated.length - SYNC_TAIL_BYTES);
-  });
+  const payloads = fragments.map(({ bytes, compress }) => (compress ? deflated(bytes) : bytes));
   return inflateFragments(payloads).toString();
+}
+
+/** As uWebSockets.js deflates what it is told to compress. */
+function deflated(bytes: Buffer): Buffer {
+  const whole = deflateRawSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
+  return whole.subarray(0, whole.length - SYNC_TAIL_BYTES);
 }

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { Gate } from '../support/edge-doubles.js';
+import { EdgeHarness, revsTold, told } from '../support/edge-parts.js';
+import { revsFrom } from '../support/feed-parts.js';
+
+const LINGER_MS = 5_000;
+
+/** An edge with a client in a room whose next entry the live path loses. */
+async function losing(lookEveryMs = 30_000) {
+  const edge = new EdgeHarness({ lookEveryMs });
+  const history = edge.history();
+  const client = await edge.subscriber();
+  return { edge, history, client };
+}
+
+describe('the rooms that an edge follows', () => {
+  it('[F16] however many want it, a room is followed once, and opened once', async () => {
+    const edge = new EdgeHarness();
+    const clients = revsFrom(1, 50).map(() => edge.connect());
+    for (const client of clients) edge.subscribe(client);
+    await edge.clock.advance(10);
+    expect([edge.live.followed, edge.live.followers('doc-1'), edge.reader.asked.heads]).toEqual([1, 1, 1]);
+    expect(edge.parts.rooms.count).toBe(1);
+    for (const client of clients) expect(told(client)).toEqual(['subscribed doc-1 at 0']);
+  });
+
+  it('[F16] many rooms that open together ask for their heads together', async () => {
+    const edge = new EdgeHarness();
+    const client = edge.connect();
+    for (let i = 0; i < 500; i += 1) edge.subscribe(client, { room: `room-${i}` });
+    await edge.clock.advance(10);
+    expect(edge.reader.headsAsked.map((known) => known.length)).toEqual([500]);
+  });
+
+  it('[F16] a room that cannot be opened is told to all who wanted it, and tried again for the next', async () => {
+    const edge = new EdgeHarness();
+    edge.reader.unavailable = true;
+    const clients = [edge.connect(), edge.connect()];
+    for (const client of clients) edge.subscribe(client);
+    await edge.clock.advance(10);
+    for (const client of clients) expect(told(client)).toEqual(['log_unavailable']);
+    expect([edge.parts.rooms.count, edge.live.followers('doc-1')]).toEqual([0, 0]);
+    edge.reader.unavailable = false;
+    for (const client of clients) edge.subscribe(client);
+    await edge.clock.advance(10);
+    for (const client of clients) expect(told(client)).toEqual(['log_unavailable', 'subscribed doc-1 at 0']);
+  });
+
+  it('[F16] an empty room is followed a while longer, then dropped; who comes meanwhile finds it open', async () => {
+    const edge = new EdgeHarness({ lingerMs: LINGER_MS });
+    const client = await edge.subscriber();
+    client.socket.close();
+    await edge.clock.advance(LINGER_MS - 100);
+    const next = edge.connect();
+    edge.subscribe(next);
+    expect(told(next)).toEqual(['subscribed doc-1 at 0']);
+    await edge.clock.advance(LINGER_MS * 2);
+    expect(edge.parts.rooms.count).toBe(1);
+    next.socket.close();
+    await edge.clock.advance(LINGER_MS - 100);
+    expect(edge.live.followers('doc-1')).toBe(1);
+    await edge.clock.advance(200);
+    expect([edge.parts.rooms.count, edge.live.followers('doc-1')]).toEqual([0, 0]);
+  });
+
+  it('[F16] too_many_rooms beyond the edge’s limit; rooms that are open go on', async () => {
+    const edge = new EdgeHarness({ maxRooms: 2, lingerMs: 0 });
+    const client = edge.connect();
+    for (const room of ['a', 'b', 'c']) edge.subscribe(client, { room });
+    await edge.clock.advance(10);
+    expect(told(client)).toEqual(['too_many_rooms', 'subscribed a at 0', 'subscribed b at 0']);
+    edge.unsubscribe(client, 'a');
+    await edge.clock.advance(10);
+    edge.subscribe(client, { room: 'c' });
+    await edge.clock.advance(10);
+    expect(told(client).at(-1)).toBe('subscribed c at 0');
+  });
+
+  it('[F16] closing ends what is followed, what is opening and what is waited for', async () => {
+    const edge = new EdgeHarness();
+    await edge.subscriber();
+    const gate = new Gate();
+    edge.reader.nextHeads(async () => {
+      await gate.promise;
+      return [];
+    });
+    const opening = edge.connect();
+    edge.subscribe(opening, { room: 'doc-2' });
+    await edge.clock.advance(10);
+    edge.parts.rooms.close();
+    gate.open();
+    await edge.clock.advance(10);
+    expect(told(opening)).toEqual(['shutting_down']);
+    expect([edge.live.followers('doc-1'), edge.live.followers('doc-2'), edge.parts.rooms.count]).toEqual([0, 0, 0]);
+    edge.live.disturb('reconnected');
+    await edge.clock.advance(100_000);
+    expect(edge.reader.asked.heads).toBe(2);
+    edge.parts.rooms.close();
+  });
+});
+
+describe('what was lost without a sign', () => {
+  it('[D5] is found by a second look, 0.5 to 1 s after the room was opened', async () => {
+    const { edge, history, client } = await losing();
+    await history.add(2);
+    await edge.clock.advance(450);
+    expect(revsTold(client)).toEqual([]);
+    await edge.clock.advance(700);
+    expect(revsTold(client)).toEqual([1, 2]);
+  });
+
+  it('[D5] is found at once after a reconnect, and within half a second of a new leader', async () => {
+    const { edge, history, client } = await losing();
+    await edge.clock.advance(2_000);
+    await history.add(2);
+    edge.live.disturb('reconnected');
+    await edge.clock.advance(60);
+    expect(revsTold(client)).toEqual([1, 2]);
+    await history.add(1);
+    edge.live.disturb('leader_elected');
+    await edge.clock.advance(600);
+    expect(revsTold(client)).toEqual([1, 2, 3]);
+  });
+
+  it('[D5] is found by the timer as the last resort, again and again, all rooms in one question', async () => {
+    const { edge, history, client } = await losing(10_000);
+    edge.subscribe(client, { room: 'doc-2' });
+    await edge.clock.advance(2_000);
+    const asked = edge.reader.asked.heads;
+    for (let round = 1; round <= 3; round += 1) {
+      await history.add(1);
+      await edge.clock.advance(10_100);
+      expect(revsTold(client)).toEqual(revsFrom(1, round));
+      expect(edge.reader.asked.heads).toBe(asked + round);
+    }
+    expect(edge.reader.headsAsked.at(-1)).toHaveLength(2);
+  });
+
+  it('[D5] is found as soon as the log answers again', async () => {
+    const { edge, history, client } = await losing(1_000);
+    await edge.clock.advance(2_000);
+    await history.add(1);
+    edge.reader.unavailable = true;
+    await edge.clock.advance(5_000);
+    expect(revsTold(client)).toEqual([]);
+    edge.reader.unavailable = false;
+    await edge.clock.advance(1_100);
+    expect(revsTold(client)).toEqual([1]);
+  });
+});
