@@ -13,6 +13,7 @@ import { asError } from '../shared/errors.js';
 import type { Clock } from '../shared/clock.js';
 import type { Logger } from '../shared/logger.js';
 import type { EdgeCounters } from './counters.js';
+import { Queue } from './queue.js';
 import type { Room } from './room.js';
 import type { Session } from './session.js';
 
@@ -29,9 +30,8 @@ export interface FlusherOptions {
 
 export class Flusher {
   /** Dirty rooms, the next to visit first. */
-  private rooms: Room[] = [];
-  private resumed: Session[] = [];
-  private nextResumed = 0;
+  private readonly rooms = new Queue<Room>();
+  private readonly resumed = new Queue<Session>();
   private scheduled = false;
   private readonly runFlush = () => {
     this.scheduled = false;
@@ -78,18 +78,11 @@ export class Flusher {
     this.counters.flushes += 1;
     for (;;) {
       this.visitResumed();
-      const room = this.rooms[0];
+      const room = this.rooms.shift();
       if (room === undefined) break;
       this.visitRoom(room);
-      if (room.visitsLeft > 0) {
-        if (this.rooms.length > 1) {
-          this.rooms.shift();
-          this.rooms.push(room);
-        }
-      } else {
-        room.queued = false;
-        this.rooms.shift();
-      }
+      room.queued = room.visitsLeft > 0;
+      if (room.queued) this.rooms.push(room);
       if (this.clock.monotonic() >= end) break;
     }
     if (this.rooms.length > 0 || this.resumed.length > 0) this.schedule(setImmediate);
@@ -109,16 +102,11 @@ export class Flusher {
   }
 
   private visitResumed(): void {
-    const end = Math.min(this.resumed.length, this.nextResumed + VISITS_PER_LOOK);
-    for (; this.nextResumed < end; this.nextResumed += 1) {
-      const session = this.resumed[this.nextResumed];
-      if (session === undefined) continue;
+    for (let visits = Math.min(this.resumed.length, VISITS_PER_LOOK); visits > 0; visits -= 1) {
+      const session = this.resumed.shift();
+      if (session === undefined) return;
       session.resuming = false;
       this.visit(session);
-    }
-    if (this.nextResumed === this.resumed.length) {
-      this.resumed = [];
-      this.nextResumed = 0;
     }
   }
 
