@@ -150,10 +150,10 @@ describe('publish', () => {
     expect(silent.stderr).toMatch(/has not answered after 50 ms; it may have been stored/u);
 
     const nobody = `http://127.0.0.1:${await freePort()}`;
-    const closed = await runCli(['publish', 'doc', '1', '--url', nobody, '--retry-ms', '300']);
+    const closed = await runCli(['publish', 'doc', '1', '--url', nobody, '--retry-ms', '3000']);
     expect(closed.exitCode).toBe(EXIT.failed);
     expect(closed.stderr.trim().split('\n')).toEqual([
-      `revcast: no connection to the producer at ${nobody}: connection refused; trying again for up to 300 ms`,
+      `revcast: no connection to the producer at ${nobody}: connection refused; trying again for up to 3000 ms`,
       `revcast: no connection to the producer at ${nobody}: connection refused`,
     ]);
   });
