@@ -268,6 +268,6 @@ function isBelow(head: Head | null, position: Position): boolean {
   return head === null || head.epoch !== position.epoch || head.rev < position.rev;
 }
 
-export function positionOf({ epoch, rev, tag }: Position): Position {
+function positionOf({ epoch, rev, tag }: Position): Position {
   return { epoch, rev, tag };
 }

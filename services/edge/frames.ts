@@ -9,8 +9,8 @@ import type { Protocol } from './protocols/protocol.js';
 import type { Slot } from './slot.js';
 
 /** A range in one message ends before it exceeds these. */
-export const MAX_RANGE_REVISIONS = 500;
-export const MAX_RANGE_BYTES = 128 * 1024;
+const MAX_RANGE_REVISIONS = 500;
+const MAX_RANGE_BYTES = 128 * 1024;
 
 export interface RangeFrame {
   readonly frame: PreparedFrame;

@@ -39,7 +39,7 @@ export class Server {
     this.liveness = new Liveness(this.sessions, parts);
     this.serve('/v1/ws', plain);
     this.app.get('/healthz', (response) => {
-      answer(response, '200 OK', { status: 'ok' });
+      answer(response, '200 OK', { ok: true });
     });
     this.app.get('/readyz', (response) => {
       this.ready(response);
@@ -161,7 +161,7 @@ export class Server {
       if (aborted) return;
       response.cork(() => {
         answer(response, ready ? '200 OK' : '503 Service Unavailable', {
-          status: ready ? 'ready' : 'not ready',
+          ready,
           detail,
         });
       });

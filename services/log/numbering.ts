@@ -22,7 +22,7 @@ export interface Numbering {
   readonly keys: KeyWindow | undefined;
 }
 
-export const EMPTY_ROOM: Numbering = { epoch: '', rev: 0, tag: '', seq: 0, time: 0, keys: undefined };
+const EMPTY_ROOM: Numbering = { epoch: '', rev: 0, tag: '', seq: 0, time: 0, keys: undefined };
 
 /** The state of a reader that stands at the room's newest entry and has not read its keys. */
 export function numberingAt(newest: Entry | null): Numbering {

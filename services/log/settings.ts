@@ -28,6 +28,7 @@ export const natsSettings = {
     parse: natsAddresses,
     fallback: [],
     value: 'url,...',
+    secret: true,
   } satisfies Setting<readonly string[]> as Setting<readonly string[]>,
   natsUser: {
     env: 'NATS_USER',
@@ -42,6 +43,7 @@ export const natsSettings = {
     parse: optionalText,
     fallback: undefined,
     value: 'text',
+    secret: true,
   } satisfies Setting<string | undefined> as Setting<string | undefined>,
   natsToken: {
     env: 'NATS_TOKEN',
@@ -49,6 +51,7 @@ export const natsSettings = {
     parse: optionalText,
     fallback: undefined,
     value: 'text',
+    secret: true,
   } satisfies Setting<string | undefined> as Setting<string | undefined>,
   natsCredentials: {
     env: 'NATS_CREDENTIALS',

@@ -6,10 +6,10 @@
 export const STREAM = 'REVISIONS';
 export const STORED_SUBJECTS = 'rev.>';
 export const LIVE_SUBJECTS = 'live.>';
-export const PARTITIONS = 16;
+const PARTITIONS = 16;
 
 /** Stable across versions and machines: FNV-1a (32 bit) of the name's UTF-8, modulo 16. */
-export function partitionOf(room: string): number {
+function partitionOf(room: string): number {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(room)) hash = Math.imul(hash ^ byte, 0x01000193);
   return (hash >>> 0) % PARTITIONS;

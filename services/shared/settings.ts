@@ -16,6 +16,8 @@ export interface Setting<T> {
   readonly fallback: T;
   /** Name of the value in help, for example "ms"; absent for switches. */
   readonly value?: string;
+  /** May hold a secret: never shown, not even in a complaint about it. */
+  readonly secret?: boolean;
 }
 
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
@@ -87,7 +89,10 @@ export function readSettings<S extends Settings>(
     const from = flags[property] === undefined ? setting.env : `--${flagName(property)}`;
     const parsed = setting.parse.safeParse(String(given));
     if (parsed.success) values[property] = parsed.data;
-    else problems.push(`${from} ${parsed.error.issues[0]?.message ?? 'is not valid'} (got ${JSON.stringify(given)})`);
+    else
+      problems.push(
+        `${from} ${parsed.error.issues[0]?.message ?? 'is not valid'} ${setting.secret === true ? '(the value is not shown)' : `(got ${JSON.stringify(given)})`}`,
+      );
   }
   if (problems.length > 0) throw new SettingsError(problems);
   return values as Values<S>;

@@ -55,11 +55,11 @@ describe('the edge’s settings', () => {
 
   it('[C1] all problems are told at once, by name, with what is allowed', () => {
     expect(
-      problemsOf({ EDGE_PORT: '70000', EDGE_MAX_SOCKETS: 'many', EDGE_PAGE_BYTES: '1', EDGE_RING_MAX: '-1' }),
+      problemsOf({ EDGE_PORT: '70000', EDGE_MAX_SOCKETS: 'many', EDGE_PAGE_BYTES: '1', EDGE_RING_MAX_REVISIONS: '-1' }),
     ).toEqual([
       expect.stringMatching(/^EDGE_PORT must be a whole number of port from 0 to 65535/u),
       expect.stringMatching(/^EDGE_MAX_SOCKETS must be a whole number of sockets from 1/u),
-      expect.stringMatching(/^EDGE_RING_MAX must be/u),
+      expect.stringMatching(/^EDGE_RING_MAX_REVISIONS must be/u),
       expect.stringMatching(/^EDGE_PAGE_BYTES must be/u),
     ]);
   });

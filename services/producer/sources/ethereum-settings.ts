@@ -18,6 +18,7 @@ export const ethereumSettings = {
     parse: address('ws', 'wss').refine((url) => !url.includes('#'), 'must not have a fragment (#...)'),
     fallback: undefined,
     value: 'url',
+    secret: true,
   } satisfies Setting<string | undefined> as Setting<string | undefined>,
   ethereumRoom: {
     env: 'ETHEREUM_ROOM',
