@@ -12,21 +12,16 @@ import type { Slot } from './slot.js';
 const MAX_RANGE_REVISIONS = 500;
 const MAX_RANGE_BYTES = 128 * 1024;
 
-export interface RangeFrame {
-  readonly frame: PreparedFrame;
-  readonly lastRev: number;
-}
-
 /** Frames of ranges that end at one head, or in one page, by protocol and first revision. */
 export class RangeFrames {
-  private readonly byProtocol: (Map<number, RangeFrame> | undefined)[] = [];
+  private readonly byProtocol: (Map<number, PreparedFrame> | undefined)[] = [];
 
-  get(protocol: Protocol, firstRev: number): RangeFrame | undefined {
+  get(protocol: Protocol, firstRev: number): PreparedFrame | undefined {
     return this.byProtocol[protocol.index]?.get(firstRev);
   }
 
-  set(protocol: Protocol, firstRev: number, frame: RangeFrame): void {
-    const frames = this.byProtocol[protocol.index] ?? new Map<number, RangeFrame>();
+  set(protocol: Protocol, firstRev: number, frame: PreparedFrame): void {
+    const frames = this.byProtocol[protocol.index] ?? new Map<number, PreparedFrame>();
     this.byProtocol[protocol.index] = frames;
     frames.set(firstRev, frame);
   }
@@ -51,7 +46,7 @@ export class Frames {
   single(slot: Slot, protocol: Protocol): PreparedFrame {
     const kept = slot.frames[protocol.index];
     if (kept !== undefined) return kept;
-    const frame = this.prepare(protocol.single(slot));
+    const frame = this.prepare(protocol.single(slot), slot.revision.rev);
     if (this.options.shared) slot.frames[protocol.index] = frame;
     return frame;
   }
@@ -66,7 +61,7 @@ export class Frames {
     source: SlotSource,
     firstRev: number,
     endRev: number,
-  ): RangeFrame | undefined {
+  ): PreparedFrame | undefined {
     const found = kept.get(protocol, firstRev);
     if (found !== undefined) return found;
     const slots: Slot[] = [];
@@ -79,12 +74,12 @@ export class Frames {
       slots.push(slot);
     }
     if (slots.length === 0) return undefined;
-    const range = { frame: this.prepare(protocol.batch(slots)), lastRev: firstRev + slots.length - 1 };
-    if (this.options.shared) kept.set(protocol, firstRev, range);
-    return range;
+    const frame = this.prepare(protocol.batch(slots), firstRev + slots.length - 1);
+    if (this.options.shared) kept.set(protocol, firstRev, frame);
+    return frame;
   }
 
-  private prepare(body: Buffer): PreparedFrame {
-    return new PreparedFrame(body, this.options.minSavingBytes, this.counters);
+  private prepare(body: Buffer, lastRev: number): PreparedFrame {
+    return new PreparedFrame(body, lastRev, this.options.minSavingBytes, this.counters);
   }
 }

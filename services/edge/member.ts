@@ -15,6 +15,7 @@ import { assert } from '../shared/errors.js';
 import { storedBlock } from './compress-once.js';
 import { NO_PLACE, type RingReader } from './frame-ring.js';
 import type { Page } from './page.js';
+import { inWords, type Opened } from './prepared-frame.js';
 import type { RequestId } from './protocols/protocol.js';
 import type { Room } from './room.js';
 import type { Session } from './session.js';
@@ -35,7 +36,7 @@ export const TRANSITIONS: Readonly<Record<MemberState, Readonly<Partial<Record<M
   closed: { left: 'closed' },
 };
 
-export class Member implements RingReader {
+export class Member implements RingReader, Opened {
   cursor = 0;
   place = NO_PLACE;
   state: MemberState = 'steady';
@@ -45,10 +46,10 @@ export class Member implements RingReader {
   page: Page | undefined;
   /** A page was asked for and has not come. */
   awaitsPage = false;
-  /** The member's own part of each message, … */
-  readonly own: Buffer;
-  /** … behind the message's first byte, as it is sent uncompressed, … */
+  /** The member's own part of each message, behind the message's first byte, as it is sent uncompressed, … */
   readonly opening: Buffer;
+  readonly openingBytes: number;
+  readonly openingWords: Int32Array;
   /** … and as a stored deflate block; made when its socket first gets a compressed frame. */
   private storedOwn: Buffer | undefined;
 
@@ -60,7 +61,12 @@ export class Member implements RingReader {
     readonly batch: boolean,
   ) {
     this.opening = Buffer.concat([session.protocol.first, Buffer.from(session.protocol.own(id, batch))]);
-    this.own = this.opening.subarray(session.protocol.first.length);
+    this.openingBytes = this.opening.length;
+    this.openingWords = inWords(this.opening);
+  }
+
+  get own(): Buffer {
+    return this.opening.subarray(this.session.protocol.first.length);
   }
 
   get stored(): Buffer {

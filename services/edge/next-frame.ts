@@ -6,43 +6,39 @@ import type { RangeFrames, SlotSource } from './frames.js';
 import type { Member } from './member.js';
 import type { PreparedFrame } from './prepared-frame.js';
 
-/** The frame after a member's cursor, and the revision that it ends with. Reused: read before the next call. */
-export interface NextFrame {
-  frame: PreparedFrame;
-  lastRev: number;
-}
-
 /**
- * Fills `next`; false when the member is at the head, or waits for a page (which is then asked for).
+ * The frame of what follows `given`: the member's cursor, or for a steady member what it was sent since, in the same
+ * visit. undefined when that is the head, or the member waits for a page (which is then asked for).
  */
-export function nextFrame(parts: EdgeParts, member: Member, next: NextFrame): boolean {
+export function nextFrame(parts: EdgeParts, member: Member, given: number): PreparedFrame | undefined {
   const { room } = member;
   const { ring } = room;
-  if (member.cursor >= ring.headRev) return false;
-  if (room.latest && member.state !== 'steady') skipToNewest(member);
-  if (member.state === 'catching-up' && !backInRing(parts, member)) return frameFromPage(parts, member, next);
-  if (fill(parts, member, next, ring, room.ranges)) return true;
+  if (given >= ring.headRev) return undefined;
+  let after = given;
+  if (member.state !== 'steady') {
+    if (room.latest) skipToNewest(member);
+    if (member.state === 'catching-up' && !backInRing(parts, member)) return frameFromPage(parts, member);
+    after = member.cursor;
+  }
+  const frame = frameFrom(parts, member, after + 1, ring, room.ranges);
+  if (frame !== undefined) return frame;
   member.to('overtaken');
-  return frameFromPage(parts, member, next);
+  return frameFromPage(parts, member);
 }
 
-/** Fills `next` from the source; false where it does not have the member's next revision. */
-function fill(parts: EdgeParts, member: Member, next: NextFrame, source: SlotSource, kept: RangeFrames): boolean {
+/** The frame that begins with `rev`; undefined where the source does not have it. */
+function frameFrom(
+  { frames }: EdgeParts,
+  member: Member,
+  rev: number,
+  source: SlotSource,
+  kept: RangeFrames,
+): PreparedFrame | undefined {
   const { protocol } = member.session;
-  const rev = member.cursor + 1;
-  if (member.batch) {
-    // Never beyond the room's head, where a page of a revision service that is ahead of this edge may reach.
-    const range = parts.frames.range(kept, protocol, source, rev, member.room.ring.headRev);
-    if (range === undefined) return false;
-    next.frame = range.frame;
-    next.lastRev = range.lastRev;
-    return true;
-  }
+  // Never beyond the room's head, where a page of a revision service that is ahead of this edge may reach.
+  if (member.batch) return frames.range(kept, protocol, source, rev, member.room.ring.headRev);
   const slot = source.get(rev);
-  if (slot === undefined) return false;
-  next.frame = parts.frames.single(slot, protocol);
-  next.lastRev = rev;
-  return true;
+  return slot === undefined ? undefined : frames.single(slot, protocol);
 }
 
 function skipToNewest(member: Member): void {
@@ -69,9 +65,9 @@ function backInRing(parts: EdgeParts, member: Member): boolean {
   return true;
 }
 
-function frameFromPage(parts: EdgeParts, member: Member, next: NextFrame): boolean {
+function frameFromPage(parts: EdgeParts, member: Member): PreparedFrame | undefined {
   const { page } = member;
-  if (page !== undefined) return fill(parts, member, next, page, page.ranges);
+  if (page !== undefined) return frameFrom(parts, member, member.cursor + 1, page, page.ranges);
   parts.catchUp.request(member);
-  return false;
+  return undefined;
 }

@@ -1,5 +1,6 @@
 /**
- * One socket: its memberships, and the writing of everything that it lacks, of all its rooms, in one cork.
+ * One socket: its memberships, and the writing of everything that it lacks, of all its rooms, in one cork (or, where
+ * that is one uncompressed message, in one call without a cork).
  *
  * Blocked: the socket has bytes that the kernel did not take. It is then sent nothing more until `drain` finds it
  * empty; what it lacks stays in the rings and pages, not here. So a slow client costs its cursors.
@@ -11,7 +12,7 @@
  */
 import { RevcastError } from '../shared/errors.js';
 import type { EdgeParts } from './edge-parts.js';
-import { nextFrame, type NextFrame } from './next-frame.js';
+import { nextFrame } from './next-frame.js';
 import type { Member } from './member.js';
 import type { PreparedFrame } from './prepared-frame.js';
 import type { Protocol, RequestId } from './protocols/protocol.js';
@@ -35,6 +36,11 @@ export interface Joining {
   cancelled: boolean;
 }
 
+/** Whether the member is due one message at most. */
+function isOneMessage({ batch, cursor, room }: Member): boolean {
+  return batch || cursor + 1 >= room.ring.headRev;
+}
+
 /** What a write left: nothing, more than the cork holds, or a frame that is too large for any cork. */
 type Rest = 'none' | 'more' | 'large';
 
@@ -43,8 +49,6 @@ const corked: { session: Session | undefined } = { session: undefined };
 const writeCorked = () => {
   corked.session?.writeUpTo(CORK_BYTES);
 };
-/** Scratch of `nextFrame`. Filled before it is read. */
-const next: NextFrame = { frame: undefined as unknown as PreparedFrame, lastRev: 0 };
 
 export class Session {
   readonly members: Member[] = [];
@@ -125,8 +129,7 @@ export class Session {
     }
     const before = this.parts.counters.deliveries;
     for (;;) {
-      const rest = this.writeInCork(ws);
-      if (rest === 'large') this.writeLarge(ws);
+      const rest = this.writeSome(ws);
       if (this.isBlocked(ws)) {
         this.block();
         break;
@@ -182,24 +185,45 @@ export class Session {
 
   /** Writes frames until `bytes` are used. Called inside the cork. */
   writeUpTo(bytes: number): void {
+    const { ws, members } = this;
+    if (ws === undefined) return;
     let left = bytes;
-    const { members } = this;
     for (let i = 0; i < members.length; i += 1) {
       const member = members[i];
       if (member === undefined) continue;
-      while (nextFrame(this.parts, member, next)) {
-        const size = this.wireBytes(member, next.frame);
+      let given = member.cursor;
+      for (;;) {
+        const frame = nextFrame(this.parts, member, given);
+        if (frame === undefined) break;
+        const size = this.wireBytes(member, frame);
         if (size > left) {
           this.rest = left === bytes ? 'large' : 'more';
-          return;
+          break;
         }
-        this.write(member, next.frame);
+        this.write(ws, member, frame);
         left -= size;
-        this.delivered(member, next.lastRev);
+        given = frame.lastRev;
+        if (member.state !== 'steady') this.delivered(member, given);
       }
+      // The ring is told once of all that a steady member was sent.
+      if (given > member.cursor) this.delivered(member, given);
+      if (this.rest !== 'none') return;
       // Also a member whose socket was never blocked: the ring may overtake it before a flush comes to it.
       if (member.state !== 'steady') this.hasLaggards = true;
     }
+  }
+
+  /** Writes as much as may go in one call, and says what is left. */
+  private writeSome(ws: EdgeSocket<SocketData>): Rest {
+    const { members } = this;
+    const member = members[0];
+    if (member !== undefined && members.length === 1 && !this.deflates && isOneMessage(member)) {
+      // The usual case: a message in one piece needs no cork, which is 0.5 µs less.
+      return this.writeAlone(ws, member) && member.cursor < member.room.ring.headRev ? 'more' : 'none';
+    }
+    const rest = this.writeInCork(ws);
+    if (rest === 'large' && ws.getBufferedAmount() === 0) members.some((each) => this.writeAlone(ws, each));
+    return rest;
   }
 
   private writeInCork(ws: EdgeSocket<SocketData>): Rest {
@@ -210,33 +234,31 @@ export class Session {
     return this.rest;
   }
 
-  private writeLarge(ws: EdgeSocket<SocketData>): void {
-    if (ws.getBufferedAmount() > 0) return;
-    for (const member of this.members) {
-      if (!nextFrame(this.parts, member, next)) continue;
-      this.write(member, next.frame);
-      this.delivered(member, next.lastRev);
-      return;
+  /** Writes the member's next message, without a cork; whether there was one. */
+  private writeAlone(ws: EdgeSocket<SocketData>, member: Member): boolean {
+    const frame = nextFrame(this.parts, member, member.cursor);
+    if (frame !== undefined) {
+      this.write(ws, member, frame);
+      this.delivered(member, frame.lastRev);
     }
+    if (member.state !== 'steady') this.hasLaggards = true;
+    return frame !== undefined;
   }
 
   private wireBytes(member: Member, frame: PreparedFrame): number {
-    const body = (this.deflates ? frame.deflated() : null) ?? frame.body;
-    return HEADER_BYTES + member.own.length + body.length;
+    const bodyBytes = (this.deflates ? frame.deflated() : null)?.length ?? frame.bodyBytes;
+    return HEADER_BYTES + member.openingBytes + bodyBytes;
   }
 
   /** One message, whole. The socket was empty when this cork began, so that no fragment can be dropped. */
-  private write(member: Member, frame: PreparedFrame): void {
-    const { ws } = this;
-    if (ws === undefined) return;
+  private write(ws: EdgeSocket<SocketData>, member: Member, frame: PreparedFrame): void {
     if (this.deflates && this.parts.settings.deflate === 'per-socket') {
       ws.send(Buffer.concat([member.opening, frame.body]), false, true);
       return;
     }
     const deflated = this.deflates ? frame.deflated() : null;
     if (deflated === null) {
-      ws.sendFirstFragment(member.opening, false, false);
-      ws.sendLastFragment(frame.body, false);
+      ws.send(frame.message(member), false, false);
     } else {
       ws.sendFirstFragment(this.protocol.first, false, true);
       ws.sendFragment(member.stored, false);

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { inflateFragments } from '../../services/edge/compress-once.js';
 import { EdgeCounters } from '../../services/edge/counters.js';
-import { FRAGMENTS_BYTES, PreparedFrame } from '../../services/edge/prepared-frame.js';
+import { FRAGMENTS_BYTES, inWords, PreparedFrame } from '../../services/edge/prepared-frame.js';
 
 const MIN_SAVING_BYTES = 256;
 const LONG = Buffer.from(`{"room":"doc-é","data":"${'revision '.repeat(100)}"}}`);
 
 function prepare(body: Buffer, minSavingBytes = MIN_SAVING_BYTES) {
   const counters = new EdgeCounters();
-  return { counters, frame: new PreparedFrame(body, minSavingBytes, counters) };
+  return { counters, frame: new PreparedFrame(body, 1, minSavingBytes, counters) };
 }
 
 describe('a prepared frame', () => {
@@ -45,6 +45,21 @@ describe('a prepared frame', () => {
       expect(frame.deflated()).toBeNull();
       expect(counters.bodiesDeflated).toBe(0);
     }
+  });
+});
+
+describe('an uncompressed message', () => {
+  test('[F1] is the member’s opening and the body, whatever the opening’s length, sharing one copy of the body', () => {
+    const { frame } = prepare(LONG);
+    const openings = Array.from({ length: 200 }, (_, length) => Buffer.from('é'.repeat(length)).subarray(0, length));
+    for (const opening of [...openings, ...openings.toReversed()]) {
+      const message = frame.message({ opening, openingBytes: opening.length, openingWords: inWords(opening) });
+      expect(message.equals(Buffer.concat([opening, LONG]))).toBe(true);
+    }
+    expect(frame.body.equals(LONG)).toBe(true);
+    const opening = Buffer.from('{"id":"7","data":');
+    const opened = { opening, openingBytes: opening.length, openingWords: inWords(opening) };
+    expect(frame.message(opened)).toBe(frame.message(opened));
   });
 });
 

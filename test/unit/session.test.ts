@@ -101,8 +101,8 @@ describe('what one write holds', () => {
     edge.live.deliver(...(await Promise.all(sizes.map((size) => history.add(1, text(size))))));
     await edge.settle();
     expect(revsTold(client)).toEqual(revsFrom(1, 5));
-    // Two together, the large one's two fragments, two together.
-    expect(client.socket.writes).toHaveLength(4);
+    // Two together, the large one, two together.
+    expect(client.socket.writes).toHaveLength(3);
     expect(client.socket.largestCork).toBeLessThan(1_000);
     expect(client.socket.faults).toEqual([]);
   });
