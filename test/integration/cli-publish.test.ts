@@ -83,13 +83,13 @@ describe('publish', () => {
       '--key',
       'k',
       '--author',
-      'ann "a"',
+      'writer-1 "a"',
       '--expected-rev',
       '4',
     ];
     await runCli(words);
     expect(requests[0]?.body).toBe(
-      '{"revisions":[{"data":1,"author":"ann \\"a\\""},{"data":[2],"author":"ann \\"a\\""}],"key":"k","expectedRev":4}',
+      '{"revisions":[{"data":1,"author":"writer-1 \\"a\\""},{"data":[2],"author":"writer-1 \\"a\\""}],"key":"k","expectedRev":4}',
     );
   });
 

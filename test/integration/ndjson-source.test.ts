@@ -70,12 +70,12 @@ describe('publishing', () => {
       await writeFile(
         path,
         numbered(20_000)
-          .map((n) => `{"author":"ann","data":{"n": ${n}, "€": "😀"}}`)
+          .map((n) => `{"author":"writer-1","data":{"n": ${n}, "€": "😀"}}`)
           .join('\r\n'),
       );
       const report = await start(createReadStream(path, { highWaterMark: 1_000 })).done;
       expect(report).toEqual({ outcome: 'finished', lines: 20_000, appended: 20_000, duplicates: 0, skipped: 0 });
-      expect(await held()).toEqual(numbered(20_000).map((n) => ({ data: `{"n":${n},"€":"😀"}`, author: 'ann' })));
+      expect(await held()).toEqual(numbered(20_000).map((n) => ({ data: `{"n":${n},"€":"😀"}`, author: 'writer-1' })));
     } finally {
       await rm(directory, { recursive: true, force: true });
     }

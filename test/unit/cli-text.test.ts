@@ -35,13 +35,13 @@ describe('input lines', () => {
 });
 
 describe('a tailed revision', () => {
-  const revision = { room: 'doc', rev: 3, tag: '0123abcd', time: 1_796_076_401_626, timeDelta: 972, author: 'ann' };
+  const revision = { room: 'doc', rev: 3, tag: '0123abcd', time: 1_796_076_401_626, timeDelta: 972, author: 'writer-1' };
   const text =
     '{"room":"doc","rev":3,"tag":"0123abcd","time":1796076401626,"timeDelta":972,"author":"an,\\"data\\":n","data":{"n":1.0e2,"data":[]}}';
 
   test('[C11] for people has room, revision, time, and the data as it was published', () => {
     expect(formatRevision('readable', revision, text)).toBe(
-      'doc 3 2026-11-30T22:06:41.626Z +972ms by "ann" {"n":1.0e2,"data":[]}',
+      'doc 3 2026-11-30T22:06:41.626Z +972ms by "writer-1" {"n":1.0e2,"data":[]}',
     );
     const { author: _author, ...first } = { ...revision, rev: 1, timeDelta: null };
     expect(formatRevision('readable', first, '{"data":1}')).toBe('doc 1 2026-11-30T22:06:41.626Z 1');

@@ -23,8 +23,8 @@ const dataOf = (text: string, as: NdjsonFormat = format) => Buffer.from(parse(te
 
 describe('a line', () => {
   it('[N1] names its data, and author, key and room where it has them', () => {
-    const item = parse('{"room":"other","key":"k1","author":"ann","data":[1]}\r');
-    expect(item).toEqual({ line: 7, room: 'other', key: 'k1', author: 'ann', data: Buffer.from('[1]') });
+    const item = parse('{"room":"other","key":"k1","author":"writer-1","data":[1]}\r');
+    expect(item).toEqual({ line: 7, room: 'other', key: 'k1', author: 'writer-1', data: Buffer.from('[1]') });
     expect(parse('{"data":null}')).toEqual({ line: 7, room: 'doc', data: Buffer.from('null') });
   });
 
@@ -58,7 +58,7 @@ describe('a bad line', () => {
     ['{"data":"€", "room": }', 22, 'invalid_json', undefined],
     ['[1]', 1, 'invalid_request', 'line 7, column 1: the line must be an object with "data", not array'],
     ['  7', 3, 'invalid_request', undefined],
-    ['{"author":"ann"}', 1, 'invalid_request', 'line 7, column 1: "data" is missing'],
+    ['{"author":"writer-1"}', 1, 'invalid_request', 'line 7, column 1: "data" is missing'],
     ['{"data":1,"rooom":"x"}', 19, 'invalid_request', undefined],
     ['{"data":1,"author":7}', 20, 'invalid_request', 'line 7, column 20: "author" must be a string, not number'],
     ['{"data":1,"key":""}', 17, 'invalid_request', undefined],

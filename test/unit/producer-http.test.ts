@@ -33,11 +33,11 @@ describe('publishing over HTTP', () => {
     expect(first.headers['content-type']).toBe('application/json; charset=utf-8');
     expect(first.json).toMatchObject({ room: 'doc-1', rev: 1, firstRev: 1, duplicate: false });
     expect(first.json['time']).toBeGreaterThanOrEqual(before);
-    const second = await api.publish({ body: { revisions: [{ data: 2, author: 'bob' }, { data: null }] } });
+    const second = await api.publish({ body: { revisions: [{ data: 2, author: 'writer-2' }, { data: null }] } });
     expect(second.json).toMatchObject({ rev: 3, firstRev: 2, epoch: first.json['epoch'] });
     expect((await stored(log)).map(({ data, author }) => [Buffer.from(data).toString(), author])).toEqual([
       ['{"a":1}', 'ada'],
-      ['2', 'bob'],
+      ['2', 'writer-2'],
       ['null', undefined],
     ]);
   });
