@@ -35,7 +35,14 @@ describe('input lines', () => {
 });
 
 describe('a tailed revision', () => {
-  const revision = { room: 'doc', rev: 3, tag: '0123abcd', time: 1_796_076_401_626, timeDelta: 972, author: 'writer-1' };
+  const revision = {
+    room: 'doc',
+    rev: 3,
+    tag: '0123abcd',
+    time: 1_796_076_401_626,
+    timeDelta: 972,
+    author: 'writer-1',
+  };
   const text =
     '{"room":"doc","rev":3,"tag":"0123abcd","time":1796076401626,"timeDelta":972,"author":"an,\\"data\\":n","data":{"n":1.0e2,"data":[]}}';
 
