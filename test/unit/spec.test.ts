@@ -20,6 +20,10 @@ function namedByTests(): Set<string | undefined> {
   return new Set(ids);
 }
 
+function byName(a: unknown[], b: unknown[]): number {
+  return String(a[0]).localeCompare(String(b[0]));
+}
+
 describe('SPEC.md', () => {
   test('[T2] has a test for every rule', () => {
     const tested = namedByTests();
@@ -41,7 +45,6 @@ describe('SPEC.md', () => {
       status,
       new RevcastError(code as ErrorCode, '').retryable,
     ]);
-    const byName = (a: unknown[], b: unknown[]) => String(a[0]).localeCompare(String(b[0]));
     expect(rows.sort(byName)).toEqual(codes.sort(byName));
   });
 });
