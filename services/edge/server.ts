@@ -3,7 +3,7 @@
  * uWebSockets.js do as little as possible: they run while it holds its one cork.
  */
 import uWS, { type HttpResponse, type TemplatedApp, type us_listen_socket, type WebSocket } from 'uWebSockets.js';
-import { asError, RevcastError } from '../shared/errors.js';
+import { assert, asError, RevcastError } from '../shared/errors.js';
 import type { Commands } from './commands.js';
 import type { EdgeParts } from './edge-parts.js';
 import { Liveness } from './liveness.js';
@@ -23,13 +23,15 @@ const IDLE_TIMEOUT_S = 960;
 const RESTART_CODE = 1012;
 const CLOSES_PER_TURN = 200;
 const CLOSE_LOOK_MS = 20;
+/** How long closed sockets stay for the clients' own closing, before they are cut. */
+const LINGER_MS = 100;
 
 export class Server {
   private readonly app: TemplatedApp = uWS.App();
   private readonly sessions = new Set<Session>();
   private readonly liveness: Liveness;
   private listening: us_listen_socket | undefined;
-  private stopping = false;
+  private closing: Promise<void> | undefined;
 
   constructor(
     private readonly parts: EdgeParts,
@@ -63,14 +65,21 @@ export class Server {
     return listening.port;
   }
 
-  /** Accepts nothing more, flushes and closes every socket with 1012 (restart), waits at most `drainMs`, cuts the rest. */
-  async close(drainMs: number): Promise<void> {
-    if (this.stopping) return;
-    this.stopping = true;
+  /**
+   * Accepts nothing more, flushes and closes every socket with 1012 (restart). Those that have not taken what was
+   * written are waited for at most `drainMs`, then cut. Idempotent.
+   */
+  close(drainMs: number): Promise<void> {
+    this.closing ??= this.drain(drainMs);
+    return this.closing;
+  }
+
+  private async drain(drainMs: number): Promise<void> {
     this.liveness.stop();
     if (this.listening !== undefined) uWS.us_listen_socket_close(this.listening);
     const { clock } = this.parts;
     const end = clock.monotonic() + drainMs;
+    const lingers = this.sessions.size > 0;
     let turn = 0;
     for (const session of this.sessions) {
       session.end(RESTART_CODE, 'restarting');
@@ -78,6 +87,8 @@ export class Server {
       if (turn % CLOSES_PER_TURN === 0) await nextTurn();
     }
     while (this.sessions.size > 0 && clock.monotonic() < end) await pause(CLOSE_LOOK_MS);
+    // A socket that is closed with input unread is reset, and what its client has not received is lost.
+    if (lingers) await pause(Math.min(LINGER_MS, drainMs));
     this.app.close();
   }
 
@@ -123,6 +134,12 @@ export class Server {
         session.onClose();
       },
     });
+    // What is no GET or has no sound key does not come to `upgrade`.
+    this.app.any(path, (response, request) => {
+      const decision = readHandshake(request, { deflate: false });
+      assert(decision.kind === 'refuse', 'a handshake is upgraded');
+      refuse(response, decision);
+    });
   }
 
   private onMessage(ws: WebSocket<SocketData>, message: ArrayBuffer, isBinary: boolean): void {
@@ -145,10 +162,11 @@ export class Server {
   }
 
   private admits(): UpgradeAnswer | undefined {
-    if (!this.stopping && this.sessions.size < this.parts.settings.maxSockets) return undefined;
-    const error = this.stopping
-      ? new RevcastError('shutting_down', 'this edge is stopping')
-      : new RevcastError('overloaded', `this edge has ${this.sessions.size} sockets, the most it may`);
+    if (this.closing === undefined && this.sessions.size < this.parts.settings.maxSockets) return undefined;
+    const error =
+      this.closing !== undefined
+        ? new RevcastError('shutting_down', 'this edge is stopping')
+        : new RevcastError('overloaded', `this edge has ${this.sessions.size} sockets, the most it may`);
     return { kind: 'refuse', status: '503 Service Unavailable', headers: [['Retry-After', '1']], error };
   }
 
@@ -166,7 +184,7 @@ export class Server {
         });
       });
     };
-    if (this.stopping) {
+    if (this.closing !== undefined) {
       send(false, 'stopping');
       return;
     }

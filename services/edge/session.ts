@@ -66,6 +66,8 @@ export class Session {
   private ws: EdgeSocket<SocketData> | undefined;
   private readonly deflates: boolean;
   private blocked = false;
+  /** How it is to be closed when it is no longer blocked; nothing more is written before that. */
+  private ending: { readonly code: number; readonly reason: string } | undefined;
   /** A member that is not steady: looked for only then. */
   private hasLaggards = false;
   private rest: Rest = 'none';
@@ -127,6 +129,10 @@ export class Session {
       this.block();
       return false;
     }
+    if (this.ending !== undefined) {
+      ws.end(this.ending.code, this.ending.reason);
+      return false;
+    }
     const before = this.parts.counters.deliveries;
     for (;;) {
       const rest = this.writeSome(ws);
@@ -172,10 +178,11 @@ export class Session {
     }
   }
 
-  /** Closes with a code after what can be written now. */
+  /** Closes with a code after what can be written now, and after the client has taken that. */
   end(code: number, reason: string): void {
     this.flush();
-    this.ws?.end(code, reason);
+    if (this.blocked) this.ending = { code, reason };
+    else this.ws?.end(code, reason);
   }
 
   /** Cuts the connection without a close frame. */

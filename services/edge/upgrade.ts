@@ -28,7 +28,7 @@ export type UpgradeAnswer =
 
 export function readHandshake(request: HttpRequest, options: { deflate: boolean }): UpgradeAnswer {
   if (request.getMethod().toLowerCase() !== 'get')
-    return refuse('405 Method Not Allowed', 'a WebSocket handshake is a GET');
+    return refuse('405 Method Not Allowed', 'a WebSocket handshake is a GET', [['Allow', 'GET']], 'method_not_allowed');
   if (request.getHeader('sec-websocket-version') !== '13') {
     return refuse('426 Upgrade Required', 'this server speaks WebSocket version 13', [['Sec-WebSocket-Version', '13']]);
   }
@@ -54,7 +54,11 @@ function offers(request: HttpRequest): string {
   return lines.join(',');
 }
 
-function refuse(status: string, message: string, headers: readonly [string, string][] = []): UpgradeAnswer {
-  const code: ErrorCode = 'invalid_request';
+function refuse(
+  status: string,
+  message: string,
+  headers: readonly [string, string][] = [],
+  code: ErrorCode = 'invalid_request',
+): UpgradeAnswer {
   return { kind: 'refuse', status, headers, error: new RevcastError(code, message) };
 }

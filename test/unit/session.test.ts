@@ -153,6 +153,29 @@ describe('closing', () => {
   });
 });
 
+describe('closing a socket that is blocked', () => {
+  it('[F18] waits until the client has taken what was written, and writes nothing more', async () => {
+    const edge = new EdgeHarness();
+    const client = await edge.subscriber();
+    client.socket.kernelFree = 0;
+    await edge.publish(edge.history());
+    await edge.settle();
+    await edge.publish(edge.history(), 5);
+    client.session.end(1012, 'restarting');
+    await edge.settle();
+    expect([client.socket.closed, revsTold(client)]).toEqual([undefined, [1]]);
+    client.socket.take(20);
+    await edge.settle();
+    expect(client.socket.closed).toBeUndefined();
+    client.socket.take(10_000);
+    // Not inside the drain handler.
+    expect(client.socket.closed).toBeUndefined();
+    await edge.settle();
+    expect([client.socket.closed, revsTold(client)]).toEqual([{ code: 1012, reason: 'restarting' }, [1]]);
+    expect(client.session.members).toEqual([]);
+  });
+});
+
 describe('liveness', () => {
   it('[F19] a silent client is pinged, and cut off when it stays silent; any sign of life counts', async () => {
     const edge = new EdgeHarness({ pingAfterMs: 1_000, deadAfterMs: 3_000 });
