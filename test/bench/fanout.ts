@@ -7,11 +7,13 @@
  * whatever can be compressed (EDGE_DEFLATE_MIN_SAVING 0); by default it would send 300 bytes as they are. Publishing
  * is part of the cost: an append to a log in memory, in the edge's process.
  */
+import type { BenchOptions } from './bench-options.js';
 import { Child } from './load/child.js';
 import type { ClientApi } from './load/client.js';
 import type { ServerKind } from './load/dialogues.js';
 import { pairedRatio, round, rounded, spread, spreadText, type Spread } from './load/paired.js';
-import { Station } from './load/station.js';
+import { Table } from './table.js';
+import { Station, stationName, type Cost } from './load/station.js';
 
 const REPETITIONS = 9;
 const SOCKETS = 10_000;
@@ -41,21 +43,16 @@ interface Measured {
   wireBytes: number;
 }
 
-export interface FanoutOptions {
-  /** Sockets of each server. */
-  readonly n?: number;
-  readonly json: boolean;
-  readonly quick: boolean;
-}
-
-export async function runFanout({ n, json, quick }: FanoutOptions): Promise<void> {
+/** `n`: sockets of each server. */
+export async function runFanout({ n, json, quick }: BenchOptions): Promise<void> {
   const sockets = n ?? (quick ? QUICK_SOCKETS : SOCKETS);
   const bench = new Bench(sockets, quick);
   try {
     await bench.start();
     const measured = await bench.measure(quick ? QUICK_REPETITIONS : REPETITIONS);
-    if (json) for (const each of measured) process.stdout.write(`${JSON.stringify(line(each, measured, sockets))}\n`);
-    else process.stdout.write(table(measured, sockets));
+    const table = newTable(json);
+    for (const each of measured) table.add(row(each, measured, sockets));
+    table.end(`${sockets} sockets per server; CPU of the server's process; medians, in brackets lowest and highest`);
   } finally {
     await bench.stop();
   }
@@ -72,12 +69,13 @@ class Bench {
   ) {}
 
   async start(): Promise<void> {
-    for (const server of ['edge', 'uws', 'ws', 'socket.io'] as const) {
-      for (const deflate of [false, true]) {
-        const options = { server, deflate, sockets: this.sockets };
-        const settings = server === 'edge' ? { settings: EDGE_SETTINGS } : {};
-        this.stations.set(`${server} ${deflate}`, await Station.start(this.client(), { ...options, ...settings }));
-      }
+    for (const cell of this.cells()) {
+      const name = stationName(cell);
+      if (this.stations.has(name)) continue;
+      const { server, deflate, batch } = cell;
+      const settings = server === 'edge' ? { settings: EDGE_SETTINGS } : {};
+      const options = { server, deflate, batch, sockets: this.sockets, ...settings };
+      this.stations.set(name, await Station.start(this.client(), options));
     }
   }
 
@@ -91,7 +89,7 @@ class Bench {
         if (repetition < 0) continue;
         measured.cpuUs.push(cost.cpuUs / (this.sockets * measured.cell.burst));
         measured.lastByteMs.push(cost.lastByteMs);
-        measured.wireBytes = cost.bytes / (this.sockets * measured.cell.burst);
+        measured.wireBytes = cost.wireBytes / (this.sockets * measured.cell.burst);
       }
     }
     return all;
@@ -101,10 +99,10 @@ class Bench {
     await Promise.all([...this.stations.values(), ...this.clients].map((each) => each.stop()));
   }
 
-  private broadcast({ server, deflate, bytes, burst, batch }: Cell) {
-    const station = this.stations.get(`${server} ${deflate}`);
+  private broadcast(cell: Cell): Promise<Cost> {
+    const station = this.stations.get(stationName(cell));
     if (station === undefined) throw new Error('every server has a station');
-    return station.broadcast({ bytes, count: burst, batch }, TIMEOUT_MS);
+    return station.broadcast(cell.bytes, cell.burst, TIMEOUT_MS);
   }
 
   /** Those that are compared stand next to each other. */
@@ -159,10 +157,32 @@ function figuresOf(all: readonly Measured[], wanted: Cell): readonly number[] {
   return all.find(({ cell }) => names.every((name) => cell[name] === wanted[name]))?.cpuUs ?? [];
 }
 
-function line(measured: Measured, all: readonly Measured[], sockets: number): object {
+interface Row {
+  readonly bench: 'fanout';
+  readonly server: ServerKind;
+  readonly deflate: boolean;
+  readonly bytes: number;
+  readonly burst: number;
+  readonly sockets: number;
+  /** CPU time of the server's process per delivery, and the time to the last byte: medians. */
+  readonly cpuUs: number;
+  readonly lastByteMs: number;
+  /** Whether the clients take a burst in one message. */
+  readonly batch: boolean;
+  readonly repetitions: number;
+  readonly cpuUsMin: number;
+  readonly cpuUsMax: number;
+  /** On the wire, per delivery. */
+  readonly wireBytes: number;
+  /** Paired ratios of CPU: per delivery to publish's, and a socket's burst to one message. */
+  readonly toPublish: Spread;
+  readonly toOneMessage: Spread;
+}
+
+function row(measured: Measured, all: readonly Measured[], sockets: number): Row {
   const { cell, cpuUs, lastByteMs, wireBytes } = measured;
   const { server, deflate, bytes, burst, batch } = cell;
-  const cpu = spread(cpuUs);
+  const cpu = rounded(spread(cpuUs), 3);
   return {
     bench: 'fanout',
     server,
@@ -170,58 +190,28 @@ function line(measured: Measured, all: readonly Measured[], sockets: number): ob
     bytes,
     burst,
     sockets,
-    cpuUs: round(cpu.median, 3),
+    cpuUs: cpu.median,
     lastByteMs: round(spread(lastByteMs).median, 1),
     batch,
     repetitions: cpuUs.length,
-    cpuUsMin: round(cpu.min, 3),
-    cpuUsMax: round(cpu.max, 3),
+    cpuUsMin: cpu.min,
+    cpuUsMax: cpu.max,
     wireBytes: Math.round(wireBytes),
     toPublish: rounded(toPublish(measured, all), 3),
-    ...(burst > 1 ? { toOneMessage: rounded(toOneMessage(measured, all), 3) } : {}),
+    toOneMessage: rounded(toOneMessage(measured, all), 3),
   };
 }
 
-function table(all: readonly Measured[], sockets: number): string {
-  const rows = [
-    [
-      'server',
-      'deflate',
-      'bytes',
-      'burst',
-      'µs per delivery',
-      'to publish',
-      'burst to one',
-      'last byte ms',
-      'wire bytes',
-    ],
-  ];
-  for (const measured of all) {
-    const { cell, cpuUs, lastByteMs, wireBytes } = measured;
-    rows.push([
-      cell.server,
-      cell.deflate ? 'yes' : 'no',
-      String(cell.bytes),
-      cell.batch ? `${cell.burst} batched` : String(cell.burst),
-      spreadText(spread(cpuUs), 2),
-      spreadText(toPublish(measured, all), 2),
-      cell.burst > 1 ? spreadText(toOneMessage(measured, all), 2) : '',
-      spread(lastByteMs).median.toFixed(0),
-      wireBytes.toFixed(0),
-    ]);
-  }
-  return `${sockets} sockets per server; median (lowest to highest)\n${aligned(rows)}`;
-}
-
-function aligned(rows: readonly string[][]): string {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
+function newTable(json: boolean): Table<Row> {
+  return new Table(json, [
+    ['server', ({ server }) => server],
+    ['deflate', ({ deflate }) => (deflate ? 'yes' : 'no')],
+    ['bytes', ({ bytes }) => String(bytes)],
+    ['burst', ({ burst, batch }) => `${burst}${batch ? ' batched' : ''}`],
+    ['µs/delivery', (row) => spreadText({ median: row.cpuUs, min: row.cpuUsMin, max: row.cpuUsMax }, 2)],
+    ['to publish', ({ toPublish }) => spreadText(toPublish, 2)],
+    ['burst to one message', ({ burst, toOneMessage }) => (burst > 1 ? spreadText(toOneMessage, 2) : '')],
+    ['last byte ms', ({ lastByteMs }) => lastByteMs.toFixed(0)],
+    ['wire bytes', ({ wireBytes }) => String(wireBytes)],
+  ]);
 }
