@@ -2,6 +2,7 @@
  * The process of load clients. While a group is armed, it sleeps for `readEveryMs` between two rounds of reading, not in
  * the kernel's poll: the wake-up of a client that waits there would be charged to the server that writes to it.
  */
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import { answerParent } from './child.js';
 import { Group, type GroupOptions, type Received } from './group.js';
 import { monotonicMs } from './monotonic.js';
@@ -22,7 +23,11 @@ export interface ArmOptions {
   readonly readEveryMs: number;
 }
 
+const US_PER_MS = 1_000;
+
 const groups = new Map<string, Group>();
+/** Latencies of repetitions that belong together. */
+const merged = new Map<string, RecordableHistogram>();
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 let armed = 0;
 let reading = false;
@@ -31,6 +36,17 @@ function groupOf(name: string): Group {
   const group = groups.get(name);
   if (group === undefined) throw new Error(`there is no group ${name}`);
   return group;
+}
+
+function latencyOf(histogram: RecordableHistogram): Latency {
+  const at = (percentile: number) => histogram.percentile(percentile) / US_PER_MS;
+  return {
+    samples: histogram.count,
+    p50Ms: at(50),
+    p95Ms: at(95),
+    p99Ms: at(99),
+    maxMs: histogram.max / US_PER_MS,
+  };
 }
 
 function readOnTimer(everyMs: number): void {
@@ -57,6 +73,19 @@ const api = {
     const received = await groupOf(group).received(timeoutMs);
     armed -= 1;
     return received;
+  },
+
+  /** The latencies since the last call, which are added to those called `sum`. */
+  takeLatency({ group, sum }: { group: string; sum: string }): Latency {
+    const taken = groupOf(group).takeLatencies();
+    const all = merged.get(sum) ?? createHistogram();
+    merged.set(sum, all);
+    all.add(taken);
+    return latencyOf(taken);
+  },
+
+  summedLatency({ sum }: { sum: string }): Latency {
+    return latencyOf(merged.get(sum) ?? createHistogram());
   },
 
   close({ group }: { group: string }): void {

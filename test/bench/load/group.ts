@@ -45,7 +45,7 @@ export interface Received {
 
 export class Group implements SocketListener {
   /** Microseconds from publication to receipt; of `timed` groups. */
-  latencies: RecordableHistogram = createHistogram();
+  private latencies: RecordableHistogram = createHistogram();
   private readonly sockets: RawSocket[] = [];
   private readonly decoders = new Map<RawSocket, MessageDecoder>();
   private readonly checks: RevisionCheck[] = [];
@@ -128,6 +128,13 @@ export class Group implements SocketListener {
     const { completeAtMs, messages, faults } = this;
     this.faults = [];
     return { completeAtMs, messages, bytes: this.bytes() - this.bytesBefore, checkedRevisions, faults };
+  }
+
+  /** Latencies since the last call, in microseconds. */
+  takeLatencies(): RecordableHistogram {
+    const { latencies } = this;
+    this.latencies = createHistogram();
+    return latencies;
   }
 
   close(): void {
