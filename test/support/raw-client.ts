@@ -203,15 +203,22 @@ export function firstFrame(bytes: Buffer): { frame: Frame; bytes: number } | und
 }
 
 /**
- * Segments with data that the server at `port` has sent, by its clients' ports: on loopback, without delay and up to
- * 64 KB, one write call is one segment.
+ * Segments with data that the server at `port` has sent, by its clients' ports, each once: on loopback, without delay
+ * and up to 64 KB, one write call is one segment, or a part of one where the kernel joined it with the next.
  */
 export async function segmentsOut(port: number): Promise<Map<number, number>> {
   const { stdout } = await run('ss', ['-tinOH', 'state', 'established', `sport = :${port}`]);
   const segments = new Map<number, number>();
   for (const line of stdout.split('\n')) {
     const peer = /\s\S+:\d+\s+\S+:(\d+)\s/u.exec(line)?.[1];
-    if (peer !== undefined) segments.set(Number(peer), Number(/data_segs_out:(\d+)/u.exec(line)?.[1] ?? 0));
+    if (peer !== undefined)
+      segments.set(Number(peer), counted(line, /data_segs_out:(\d+)/u) - counted(line, RETRANSMITTED));
   }
   return segments;
+}
+
+const RETRANSMITTED = /retrans:\d+\/(\d+)/u;
+
+function counted(line: string, pattern: RegExp): number {
+  return Number(pattern.exec(line)?.[1] ?? 0);
 }
