@@ -19,10 +19,8 @@ import { Slots } from './slots.js';
 
 const MAX_CONSUMERS = 16;
 const MAX_WAITING = 1_000;
-/** Tries of one read where the server answers, if only that nobody is there yet; 20, 80 and 320 ms between them. */
+/** Tries of one read, with 20, 80 and 320 ms between them. */
 const ATTEMPTS = 4;
-/** Where nobody answered in time: the consumer was given to a node that is away, the next one goes elsewhere. */
-const ATTEMPTS_TIMED_OUT = 2;
 const FIRST_RETRY_MS = 20;
 const CONSUMER_IDLE_NS = 10_000_000_000;
 const FIRST_BATCH = 16;
@@ -62,7 +60,7 @@ export class ConsumerReader {
           await this.readOnce(room, at, take);
           return;
         } catch (error) {
-          if (attempt >= attemptsAfter(error)) throw error;
+          if (attempt >= ATTEMPTS || !isPassing(error)) throw error;
           await sleep(this.parts.clock, FIRST_RETRY_MS * 4 ** (attempt - 1));
         }
       }
@@ -185,11 +183,9 @@ function refuseStatus(message: Msg): void {
   throw new ApiError(0, code, `a read ended with ${code} ${description}`);
 }
 
-function attemptsAfter(error: unknown): number {
-  if (error instanceof ApiError) return ATTEMPTS;
-  if (!(error instanceof RequestError)) return 1;
-  if (error.failure === 'no_responders') return ATTEMPTS;
-  return error.failure === 'timed_out' ? ATTEMPTS_TIMED_OUT : 1;
+/** Whether another try may succeed at once: the server answered, if only that nobody is there yet. */
+function isPassing(error: unknown): boolean {
+  return error instanceof ApiError || (error instanceof RequestError && error.failure === 'no_responders');
 }
 
 /** $JS.ACK.<stream>.<consumer>.<delivered>.<seq>..., or with domain and account: $JS.ACK.<domain>.<account>.<stream>... */

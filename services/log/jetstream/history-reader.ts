@@ -9,6 +9,7 @@
  * asked for. Nothing is answered that does not follow without a hole.
  */
 import { RevcastError } from '../../shared/errors.js';
+import type { Logger } from '../../shared/logger.js';
 import { RangeCollector } from '../entry-range.js';
 import { headOf, lastRev, type Entry, type Range, type RangeOptions } from '../log.js';
 import type { ConsumerReader } from './consumer-reader.js';
@@ -30,6 +31,7 @@ export class HistoryReader {
   constructor(
     private readonly reader: EntryReader,
     private readonly consumers: ConsumerReader,
+    private readonly logger: Logger,
   ) {}
 
   /** See `Log.range`. */
@@ -96,6 +98,16 @@ export class HistoryReader {
     return found;
   }
 
+  /** Through a consumer, as far as that gets: one that was given to a node which is away never answers. */
+  private async readMany(room: string, afterSeq: number, take: (entry: Entry) => boolean): Promise<void> {
+    try {
+      await this.consumers.read(room, afterSeq, take);
+    } catch (error) {
+      if (!(error instanceof RevcastError && error.code === 'log_unavailable')) throw error;
+      this.logger.debug({ room, err: error }, 'a consumer failed; reading one by one');
+    }
+  }
+
   /** The room's first entry with a seq of `seq` or above; `newest` is one. */
   private async entryFrom(newest: Entry, seq: number): Promise<Entry> {
     const { room } = newest;
@@ -116,7 +128,7 @@ export class HistoryReader {
       return follows && take(entry) && entry.seq < end.seq;
     };
     if (more && revisions > SHORT_READ && end.previousSeq !== at.seq) {
-      await this.consumers.read(end.room, start.seq, (entry) => {
+      await this.readMany(end.room, start.seq, (entry) => {
         more = accept(entry);
         return more;
       });

@@ -81,7 +81,7 @@ export class JetStreamLog implements Log {
     const { link, settings, clock, logger } = parts;
     this.api = new JetStreamApi(link, settings.logRequestTimeoutMs);
     this.reader = new EntryReader(this.api, this.guard);
-    this.history = new HistoryReader(this.reader, new ConsumerReader({ api: this.api, clock, logger }));
+    this.history = new HistoryReader(this.reader, new ConsumerReader({ api: this.api, clock, logger }), logger);
     const store = new JetStreamStore({
       api: this.api,
       reader: this.reader,
