@@ -4,20 +4,11 @@ import type { Running } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
 import type { LiveLog } from '../log/log.js';
 import type { RevisionReader } from '../revision/contract.js';
-import { CatchUp } from './catch-up.js';
 import { compressOnceWorks } from './compress-check.js';
 import { Commands } from './commands.js';
-import { EdgeCounters, type CounterSnapshot } from './counters.js';
-import type { EdgeParts } from './edge-parts.js';
-import { Flusher } from './flusher.js';
-import { Frames } from './frames.js';
-import { HeadLookup } from './head-lookup.js';
-import { Pages } from './pages.js';
+import { composeEdge } from './compose.js';
+import type { CounterSnapshot } from './counters.js';
 import { Readiness } from './readiness.js';
-import { RingBudget } from './ring-budget.js';
-import { newRing } from './ring-choice.js';
-import { roomMatcher } from './room-pattern.js';
-import { Rooms } from './rooms.js';
 import { Server } from './server.js';
 import type { EdgeSettings } from './settings.js';
 
@@ -42,34 +33,8 @@ export interface Edge extends Running {
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { live, reader, logger, clock } = options;
   const settings = await withPossibleDeflate(options);
-  const counters = new EdgeCounters();
-  const budget = new RingBudget(settings.ringTotalBytes, counters);
-  const flusher = new Flusher({ mode: settings.flush, delayMs: settings.flushMs }, clock, logger, counters);
-  const pages = new Pages(reader, settings);
-  const shared = { settings, live, reader, logger, clock, counters, flusher, pages };
-  const parts: EdgeParts = {
-    ...shared,
-    lookup: new HeadLookup(reader, clock),
-    frames: new Frames({ minSavingBytes: settings.deflateMinSaving, shared: settings.fanout === 'prepared' }, counters),
-    catchUp: new CatchUp(shared),
-    isLatest: roomMatcher(settings.latestRooms),
-    newRing: () =>
-      newRing(
-        settings.ring,
-        0,
-        {
-          keepRevisions: settings.ringKeepRevisions,
-          keepBytes: settings.ringKeepBytes,
-          maxRevisions: settings.ringMaxRevisions,
-          maxBytes: settings.ringMaxBytes,
-        },
-        budget,
-      ),
-    get rooms() {
-      return rooms;
-    },
-  };
-  const rooms: Rooms = new Rooms(parts);
+  const parts = composeEdge({ settings, live, reader, logger, clock });
+  const { counters, rooms } = parts;
   const server = new Server(parts, new Commands(parts), new Readiness(parts));
   let port: number;
   try {

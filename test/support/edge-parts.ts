@@ -1,18 +1,9 @@
 /** An edge without a listener: its real parts over doubles of its three ports, on a clock that the test moves. */
-import { CatchUp } from '../../services/edge/catch-up.js';
 import { Commands } from '../../services/edge/commands.js';
-import { EdgeCounters } from '../../services/edge/counters.js';
+import { composeEdge } from '../../services/edge/compose.js';
 import type { EdgeParts } from '../../services/edge/edge-parts.js';
-import { Flusher } from '../../services/edge/flusher.js';
-import { Frames } from '../../services/edge/frames.js';
-import { HeadLookup } from '../../services/edge/head-lookup.js';
-import { Pages } from '../../services/edge/pages.js';
 import { plain } from '../../services/edge/protocols/plain.js';
 import type { Since } from '../../services/edge/protocols/protocol.js';
-import { RingBudget } from '../../services/edge/ring-budget.js';
-import { newRing } from '../../services/edge/ring-choice.js';
-import { roomMatcher } from '../../services/edge/room-pattern.js';
-import { Rooms } from '../../services/edge/rooms.js';
 import { Session } from '../../services/edge/session.js';
 import { edgeSettings, type EdgeSettings } from '../../services/edge/settings.js';
 import { lastRev } from '../../services/log/log.js';
@@ -48,36 +39,7 @@ export class EdgeHarness {
     this.store = new MemoryStore(keep);
     this.reader = new ReaderDouble(this.store);
     const { clock, live, reader } = this;
-    const counters = new EdgeCounters();
-    const budget = new RingBudget(settings.ringTotalBytes, counters);
-    const flusher = new Flusher({ mode: settings.flush, delayMs: settings.flushMs }, clock, logger, counters);
-    const shared = { settings, live, reader, logger, clock, counters, flusher, pages: new Pages(reader, settings) };
-    this.parts = {
-      ...shared,
-      lookup: new HeadLookup(reader, clock),
-      frames: new Frames(
-        { minSavingBytes: settings.deflateMinSaving, shared: settings.fanout === 'prepared' },
-        counters,
-      ),
-      catchUp: new CatchUp(shared),
-      isLatest: roomMatcher(settings.latestRooms),
-      newRing: () =>
-        newRing(
-          settings.ring,
-          0,
-          {
-            keepRevisions: settings.ringKeepRevisions,
-            keepBytes: settings.ringKeepBytes,
-            maxRevisions: settings.ringMaxRevisions,
-            maxBytes: settings.ringMaxBytes,
-          },
-          budget,
-        ),
-      get rooms() {
-        return rooms;
-      },
-    };
-    const rooms: Rooms = new Rooms(this.parts);
+    this.parts = composeEdge({ settings, live, reader, logger, clock });
     this.commands = new Commands(this.parts);
   }
 

@@ -1,0 +1,44 @@
+/** Makes an edge's parts from what it is given. They know each other, so they are made in one place. */
+import { CatchUp } from './catch-up.js';
+import { EdgeCounters } from './counters.js';
+import type { EdgeParts } from './edge-parts.js';
+import { Flusher } from './flusher.js';
+import { Frames } from './frames.js';
+import { HeadLookup } from './head-lookup.js';
+import { Pages } from './pages.js';
+import { RingBudget } from './ring-budget.js';
+import { newRing } from './ring-choice.js';
+import { roomMatcher } from './room-pattern.js';
+import { Rooms } from './rooms.js';
+
+export function composeEdge(given: Pick<EdgeParts, 'settings' | 'live' | 'reader' | 'logger' | 'clock'>): EdgeParts {
+  const { settings, reader, logger, clock } = given;
+  const counters = new EdgeCounters();
+  const budget = new RingBudget(settings.ringTotalBytes, counters);
+  const flusher = new Flusher({ mode: settings.flush, delayMs: settings.flushMs }, clock, logger, counters);
+  const shared = { ...given, counters, flusher, pages: new Pages(reader, settings) };
+  const parts: EdgeParts = {
+    ...shared,
+    lookup: new HeadLookup(reader, clock),
+    frames: new Frames({ minSavingBytes: settings.deflateMinSaving, shared: settings.fanout === 'prepared' }, counters),
+    catchUp: new CatchUp(shared),
+    isLatest: roomMatcher(settings.latestRooms),
+    newRing: () =>
+      newRing(
+        settings.ring,
+        0,
+        {
+          keepRevisions: settings.ringKeepRevisions,
+          keepBytes: settings.ringKeepBytes,
+          maxRevisions: settings.ringMaxRevisions,
+          maxBytes: settings.ringMaxBytes,
+        },
+        budget,
+      ),
+    get rooms() {
+      return rooms;
+    },
+  };
+  const rooms: Rooms = new Rooms(parts);
+  return parts;
+}
