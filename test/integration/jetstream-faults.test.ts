@@ -122,7 +122,7 @@ describe('a NATS server that is away', () => {
     // With a key, so that the room's keys are read before the server hangs.
     await log.append('a', one(1, { key: 'j' }));
 
-    server.pause();
+    await server.pause();
     const startedAt = performance.now();
     const error = await rejection(log.append('a', one(2, { key: 'k' })));
     const tookMs = performance.now() - startedAt;

@@ -109,9 +109,14 @@ export class NatsServer {
     return this.end('SIGKILL');
   }
 
-  /** SIGSTOP: the connections stay, nothing answers. */
-  pause(): void {
-    this.child?.kill('SIGSTOP');
+  /** SIGSTOP: the connections stay, nothing answers. Resolves when it stands still. */
+  async pause(): Promise<void> {
+    const pid = this.child?.pid;
+    if (pid === undefined) throw new Error('the server does not run');
+    process.kill(pid, 'SIGSTOP');
+    await waitFor(async () => /\) T /u.test(await readFile(`/proc/${pid}/stat`, 'utf8')), {
+      what: 'nats-server stopped',
+    });
   }
 
   resume(): void {
