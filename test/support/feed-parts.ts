@@ -7,7 +7,7 @@ import { silentLogger } from '../../services/shared/logger.js';
 import { History, LiveDouble, ReaderDouble } from './edge-doubles.js';
 import { ManualClock } from './manual-clock.js';
 
-export class Listener implements FeedListener {
+class Listener implements FeedListener {
   readonly openedAt: Position[] = [];
   readonly broken: { reason: Broken; position: Position }[] = [];
   /** `epoch/rev/tag` of every revision given. */

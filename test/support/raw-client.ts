@@ -161,7 +161,7 @@ export function handshake({
   return `${method} ${path} HTTP/${version}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 }
 
-export function clientFrame(opcode: number, payload: Buffer, { fin = true, rsv1 = false } = {}): Buffer {
+function clientFrame(opcode: number, payload: Buffer, { fin = true, rsv1 = false } = {}): Buffer {
   const first = (fin ? 0x80 : 0) | (rsv1 ? 0x40 : 0) | opcode;
   const mask = randomBytes(4);
   const { length } = payload;
@@ -182,7 +182,7 @@ export function clientFrame(opcode: number, payload: Buffer, { fin = true, rsv1 
 }
 
 /** The first whole frame (of a server: unmasked) and its length; undefined while it is not whole. */
-export function firstFrame(bytes: Buffer): { frame: Frame; bytes: number } | undefined {
+function firstFrame(bytes: Buffer): { frame: Frame; bytes: number } | undefined {
   if (bytes.length < 2) return undefined;
   const first = bytes[0] ?? 0;
   const short = bytes[1] ?? 0;
