@@ -68,7 +68,7 @@ export async function ensureStream(api: JetStreamApi, wanted: Wanted): Promise<S
 }
 
 /** null when there is no such stream. */
-export async function streamInfo(api: JetStreamApi): Promise<StreamInfo | null> {
+async function streamInfo(api: JetStreamApi): Promise<StreamInfo | null> {
   try {
     return (await api.call(`STREAM.INFO.${STREAM}`)) as StreamInfo;
   } catch (error) {
