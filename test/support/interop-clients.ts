@@ -52,7 +52,7 @@ export interface InteropClient {
 }
 
 /** `ws`, in this process. */
-export class WsClient implements InteropClient {
+class WsClient implements InteropClient {
   readonly name = 'ws';
   readonly choosesCompression = true;
 
@@ -150,7 +150,7 @@ function parseLines(bytes: Buffer, connections: number): string[][] {
 }
 
 /** A page in Debian's Chromium. */
-export class ChromiumClient implements InteropClient {
+class ChromiumClient implements InteropClient {
   readonly name = 'Chromium';
   readonly tool = CHROMIUM;
   readonly choosesCompression = false;
