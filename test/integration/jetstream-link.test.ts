@@ -107,6 +107,23 @@ describe('a request', () => {
     expect(await rejection(asker.request('mute', NOTHING, 100))).toMatchObject({ failure: 'not_connected' });
   });
 
+  test('[L14] closing ends a link that is reconnecting, and one that never was connected', async () => {
+    const server = await startServer();
+    const link = await connect(server);
+    await server.kill();
+    await waitFor(() => !link.up, { what: 'the link is down' });
+    const never = openLink(server);
+
+    const startedAt = performance.now();
+    await link.close();
+    await never.close();
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+
+    await server.start();
+    const later = await connect(server);
+    expect([later.up, link.up, never.up]).toEqual([true, false, false]);
+  });
+
   test('[L14] to a server that hangs fails in its time, and a dead connection is noticed in seconds', async () => {
     const server = await startServer();
     const link = await connect(server);

@@ -135,6 +135,16 @@ describe('the stream', () => {
     expect(output.about('log_unavailable')).toHaveLength(1);
   });
 
+  test('[L13] on a server without JetStream is an error that asks for it', async () => {
+    const server = await startServer({ jetStream: false });
+    const opened = startJetStreamLog(server.url);
+    cleanUps.push(() => opened.close());
+
+    await waitFor(() => opened.log.status().state === 'unavailable', { what: 'the log noticed' });
+
+    expect(opened.log.status()).toMatchObject({ detail: expect.stringContaining('is JetStream enabled?') as string });
+  });
+
   test('[L9] that is removed while it is used is made again, and rooms begin again under new epochs', async () => {
     const server = await startServer();
     const output = new LogLines();

@@ -22,6 +22,8 @@ export interface NatsServerOptions {
   readonly port?: number;
   /** Lines for the server's configuration file, beside port and JetStream. */
   readonly config?: string;
+  /** Default true. */
+  readonly jetStream?: boolean;
   /** `max_file_store` of JetStream, as the server's configuration writes it. */
   readonly maxFileStore?: string;
 }
@@ -45,7 +47,9 @@ export class NatsServer {
       [
         `listen: "127.0.0.1:${port}"`,
         `pid_file: "${join(directory, 'pid')}"`,
-        `jetstream { store_dir: "${join(directory, 'store')}", max_file_store: ${options.maxFileStore ?? '16GB'} }`,
+        options.jetStream === false
+          ? ''
+          : `jetstream { store_dir: "${join(directory, 'store')}", max_file_store: ${options.maxFileStore ?? '16GB'} }`,
         options.config ?? '',
       ].join('\n'),
     );

@@ -44,20 +44,23 @@ export class ConsumerReader {
   constructor(private readonly parts: ConsumerReaderParts) {}
 
   /**
-   * Calls `onEntry` for the room's entries with a seq above `afterSeq`, in order, until it answers false or there are
-   * no more. Any replica may be read, so the newest ones may be missing. Throws `log_unavailable`, `overloaded`,
-   * and what `onEntry` throws.
+   * Calls `onEntry` for the room's entries behind `from`, in order, until it answers false, `atMost` were read or
+   * there are no more. Any replica may be read, so the newest ones may be missing. Throws `log_unavailable`,
+   * `overloaded`, and what `onEntry` throws.
    */
-  async read(room: string, afterSeq: number, onEntry: (entry: Entry) => boolean): Promise<void> {
-    let at = afterSeq;
+  async read(from: Pick<Entry, 'room' | 'seq'>, atMost: number, onEntry: (entry: Entry) => boolean): Promise<void> {
+    const { room } = from;
+    let at = from.seq;
+    let left = atMost;
     const take = (entry: Entry): boolean => {
       at = entry.seq;
+      left -= 1;
       return onEntry(entry);
     };
     await this.slots.run(async () => {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          await this.readOnce(room, at, take);
+          await this.readOnce({ room, seq: at }, left, take);
           return;
         } catch (error) {
           if (attempt >= ATTEMPTS || !isPassing(error)) throw error;
@@ -67,11 +70,15 @@ export class ConsumerReader {
     });
   }
 
-  private async readOnce(room: string, afterSeq: number, onEntry: (entry: Entry) => boolean): Promise<void> {
+  private async readOnce(
+    { room, seq }: Pick<Entry, 'room' | 'seq'>,
+    atMost: number,
+    onEntry: (entry: Entry) => boolean,
+  ): Promise<void> {
     const name = `range-${randomBytes(9).toString('base64url')}`;
-    const { num_pending: pending } = await this.create(name, room, afterSeq);
+    const { num_pending: pending } = await this.create(name, room, seq);
     try {
-      await this.pullAll(name, room, pending, onEntry);
+      await this.pullAll(name, room, Math.min(pending, atMost), onEntry);
     } finally {
       this.remove(name);
     }
@@ -93,13 +100,8 @@ export class ConsumerReader {
     return (await this.parts.api.call(verb, { stream_name: STREAM, config })) as ConsumerInfo;
   }
 
-  private async pullAll(
-    name: string,
-    room: string,
-    pending: number,
-    onEntry: (entry: Entry) => boolean,
-  ): Promise<void> {
-    let left = pending;
+  private async pullAll(name: string, room: string, count: number, onEntry: (entry: Entry) => boolean): Promise<void> {
+    let left = count;
     let batch = FIRST_BATCH;
     while (left > 0) {
       const wanted = Math.min(left, batch);

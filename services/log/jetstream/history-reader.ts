@@ -99,12 +99,12 @@ export class HistoryReader {
   }
 
   /** Through a consumer, as far as that gets: one that was given to a node which is away never answers. */
-  private async readMany(room: string, afterSeq: number, take: (entry: Entry) => boolean): Promise<void> {
+  private async readMany(from: Entry, atMost: number, take: (entry: Entry) => boolean): Promise<void> {
     try {
-      await this.consumers.read(room, afterSeq, take);
+      await this.consumers.read(from, atMost, take);
     } catch (error) {
       if (!(error instanceof RevcastError && error.code === 'log_unavailable')) throw error;
-      this.logger.debug({ room, err: error }, 'a consumer failed; reading one by one');
+      this.logger.debug({ room: from.room, err: error }, 'a consumer failed; reading one by one');
     }
   }
 
@@ -128,7 +128,7 @@ export class HistoryReader {
       return follows && take(entry) && entry.seq < end.seq;
     };
     if (more && revisions > SHORT_READ && end.previousSeq !== at.seq) {
-      await this.readMany(end.room, start.seq, (entry) => {
+      await this.readMany(start, revisions, (entry) => {
         more = accept(entry);
         return more;
       });

@@ -188,7 +188,9 @@ export class JetStreamLog implements Log {
 
   private async check(): Promise<void> {
     const { link, settings, logger, clock } = this.parts;
-    checkVersion(link.connection?.info?.version ?? '', settings.logReplicas);
+    const version = link.connection?.info?.version;
+    if (version === undefined) throw new RevcastError('log_unavailable', 'the connection to NATS is lost');
+    checkVersion(version, settings.logReplicas);
     let info = await ensureStream(this.api, wantedStream(settings));
     const patientUntil = clock.monotonic() + CATCH_UP_MS;
     while (settings.logReplicas > 1 && this.guard.endsEarly(info) && clock.monotonic() < patientUntil) {
@@ -219,8 +221,9 @@ export class JetStreamLog implements Log {
     if (this.closed || !this.parts.link.up) return;
     const refused = error instanceof StreamRefused;
     // A stream in use that cannot be looked at for a moment, while its leader changes, goes on being used.
+    if (this.state.state === 'ready' && !refused) return;
     if (refused) this.worthWaiting = false;
-    if (refused || this.state.state !== 'ready') this.state = { state: 'unavailable', detail: error.message };
+    this.state = { state: 'unavailable', detail: error.message };
     if (error.message === this.lastComplaint) return;
     this.lastComplaint = error.message;
     const code = refused ? 'stream_refused' : 'log_unavailable';

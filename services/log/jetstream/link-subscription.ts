@@ -31,10 +31,8 @@ export class LinkSubscription {
       this.resolveReady = resolve;
       this.rejectReady = reject;
     });
-    // Whoever does not wait for it finds the refusal in the log.
-    this.ready.catch((error: unknown) => {
-      this.logger.error({ subject: this.subject, err: asError(error) }, 'subscription refused');
-    });
+    // A refusal is logged where it comes; whoever waits gets it as well.
+    this.ready.catch(() => undefined);
   }
 
   attach(connection: NatsConnection): void {
@@ -62,6 +60,7 @@ export class LinkSubscription {
   private deliver(error: NatsError | null, message: Msg): void {
     if (this.stopped) return;
     if (error !== null) {
+      this.logger.error({ subject: this.subject, err: error }, 'subscription refused');
       this.rejectReady(new RequestError('not_permitted', this.subject, error));
       return;
     }

@@ -28,7 +28,8 @@ export class RequestError extends RevcastError {
     subject: string,
     cause?: unknown,
   ) {
-    super('log_unavailable', `${REASON[failure]} (${subject})`, cause === undefined ? {} : { cause });
+    const hint = failure === 'no_responders' && subject.startsWith('$JS.') ? '; is JetStream enabled?' : '';
+    super('log_unavailable', `${REASON[failure]} (${subject})${hint}`, cause === undefined ? {} : { cause });
   }
 
   /** Whether the server cannot have processed the request. */

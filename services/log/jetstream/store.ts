@@ -45,11 +45,14 @@ export interface JetStreamStoreParts {
 }
 
 export class JetStreamStore implements EntryStore {
+  private maxPayloadBytes = DEFAULT_MAX_PAYLOAD_BYTES;
+
   constructor(private readonly parts: JetStreamStoreParts) {}
 
+  /** What the server says; while it is away, what it said last. */
   get maxEntryBytes(): number {
-    const maxPayload = this.parts.api.link.connection?.info?.max_payload ?? DEFAULT_MAX_PAYLOAD_BYTES;
-    return maxPayload - PAYLOAD_RESERVE_BYTES - HEADER_BYTES;
+    this.maxPayloadBytes = this.parts.api.link.connection?.info?.max_payload ?? this.maxPayloadBytes;
+    return this.maxPayloadBytes - PAYLOAD_RESERVE_BYTES - HEADER_BYTES;
   }
 
   async last(room: string, options: { confirmed: boolean }): Promise<Entry | null> {
