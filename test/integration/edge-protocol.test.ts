@@ -258,7 +258,7 @@ describe('requests', () => {
     expect(await client.request('ping')).toEqual({});
   });
 
-  it('[W7] a message over the limit is refused and the connection stays; far over it, the connection is cut', async () => {
+  it('[W6] a message over the limit is refused and the connection stays; far over it, the connection is cut', async () => {
     await start({ settings: { maxMessageBytes: 2_048 } });
     const client = await connect();
     client.send(longPing(2_048));
@@ -272,7 +272,7 @@ describe('requests', () => {
     expect(await (await connect()).request('ping')).toEqual({});
   });
 
-  it('[W11] what breaks the WebSocket protocol cuts that connection, and no other', async () => {
+  it('[W6] what breaks the WebSocket protocol cuts that connection, and no other', async () => {
     const bystander = await connect();
     await bystander.subscribe('a');
     const breaches: [number, Buffer, { fin?: boolean; rsv1?: boolean }?][] = [
@@ -292,7 +292,7 @@ describe('requests', () => {
     expect(await bystander.upTo('a', 1)).toEqual([1]);
   });
 
-  it('[W11] a close of the client is answered in kind', async () => {
+  it('[W1] a close of the client is answered in kind', async () => {
     const raw = await RawClient.upgraded(edge.port);
     raw.sendFrame(8, Buffer.from([0x03, 0xe8]));
     await waitFor(() => raw.ended, { what: 'the end' });
