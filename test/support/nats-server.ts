@@ -24,8 +24,6 @@ export interface NatsServerOptions {
   readonly config?: string;
   /** Default true. */
   readonly jetStream?: boolean;
-  /** `max_file_store` of JetStream, as the server's configuration writes it. */
-  readonly maxFileStore?: string;
 }
 
 export class NatsServer {
@@ -49,7 +47,7 @@ export class NatsServer {
         `pid_file: "${join(directory, 'pid')}"`,
         options.jetStream === false
           ? ''
-          : `jetstream { store_dir: "${join(directory, 'store')}", max_file_store: ${options.maxFileStore ?? '16GB'} }`,
+          : `jetstream { store_dir: "${join(directory, 'store')}", max_file_store: 16GB }`,
         options.config ?? '',
       ].join('\n'),
     );
@@ -65,10 +63,6 @@ export class NatsServer {
 
   get url(): string {
     return `nats://127.0.0.1:${this.port}`;
-  }
-
-  get pid(): number | undefined {
-    return this.child?.pid;
   }
 
   /** Where JetStream keeps its files. */
