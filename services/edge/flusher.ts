@@ -33,9 +33,16 @@ export class Flusher {
   private readonly rooms = new Queue<Room>();
   private readonly resumed = new Queue<Session>();
   private scheduled = false;
+  private resumedScheduled = false;
   private readonly runFlush = () => {
     this.scheduled = false;
     this.slice();
+  };
+  private readonly runResumed = () => {
+    this.resumedScheduled = false;
+    this.counters.flushes += 1;
+    this.visitResumed();
+    if (this.resumed.length > 0) this.scheduleResumed();
   };
 
   constructor(
@@ -64,7 +71,15 @@ export class Flusher {
     if (session.resuming) return;
     session.resuming = true;
     this.resumed.push(session);
-    this.schedule(setImmediate);
+    // Whoever catches up does not wait for what is being collected.
+    if (this.options.delayMs > 0) this.scheduleResumed();
+    else this.schedule(setImmediate);
+  }
+
+  private scheduleResumed(): void {
+    if (this.resumedScheduled) return;
+    this.resumedScheduled = true;
+    setImmediate(this.runResumed);
   }
 
   private schedule(when: (run: () => void) => unknown): void {

@@ -111,6 +111,17 @@ describe('one flush per turn', () => {
     expect(clients.map(({ socket }) => socket.writes.length)).toEqual([1, 1]);
   });
 
+  it('[F9] EDGE_FLUSH_MS holds up nobody who catches up', async () => {
+    const edge = new EdgeHarness({ flushMs: 60_000, pageRevisions: 4 });
+    const history = edge.history();
+    for (let i = 0; i < 30; i += 1) await history.add(1);
+    await members(edge, 1);
+    await edge.publish(history);
+    const late = await edge.subscriber({ since: 'first' });
+    await settle(60);
+    expect(revsTold(late)).toEqual(revsFrom(1, 31));
+  });
+
   it('[F9] a socket that drained is gone on with in a turn of its own', async () => {
     const edge = new EdgeHarness();
     const [client] = await members(edge, 1);
