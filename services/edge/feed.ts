@@ -8,18 +8,20 @@
  *   closed            broken off: start again at the confirmed head, the listener is told
  *
  * Invariant: the listener is given entries that follow each other without hole or repeat within an epoch.
- * Limits: MAX_HELD entries wait while a range is fetched; beyond it they are dropped, and fetched like any gap.
+ * Limits: MAX_HELD entries of MAX_HELD_BYTES wait while a range is fetched; beyond that they are dropped, and fetched
+ * like any gap.
  */
 import { asError, RevcastError } from '../shared/errors.js';
 import { sleep, type Clock } from '../shared/clock.js';
 import type { Logger } from '../shared/logger.js';
 import { withTimeout } from '../shared/lifecycle.js';
-import { cutEntry } from '../log/entry-range.js';
+import { cutEntry, entryBytes } from '../log/entry-range.js';
 import { headOf, lastRev, type Entry, type Following, type Head, type LiveLog, type Position } from '../log/log.js';
 import type { RevisionReader } from '../revision/contract.js';
 import type { HeadLookup, Looked } from './head-lookup.js';
 
 const MAX_HELD = 4_096;
+const MAX_HELD_BYTES = 16 * 1024 * 1024;
 /** How long a head below one's own must be confirmed before it counts as a rollback. */
 const ROLLBACK_CONFIRM_MS = 1_500;
 const RETRY_MIN_MS = 50;
@@ -56,6 +58,7 @@ type FeedState = 'opening' | 'live' | 'repairing' | 'closed';
 export class Feed {
   private state: FeedState = 'opening';
   private held: Entry[] = [];
+  private heldBytes = 0;
   private following: Following | undefined;
   private at: Position = NOWHERE;
   private fetchedUpTo: Position | undefined;
@@ -152,7 +155,10 @@ export class Feed {
   }
 
   private hold(entry: Entry): void {
-    if (this.held.length < MAX_HELD) this.held.push(entry);
+    const bytes = entryBytes(entry);
+    if (this.held.length >= MAX_HELD || this.heldBytes + bytes > MAX_HELD_BYTES) return;
+    this.held.push(entry);
+    this.heldBytes += bytes;
   }
 
   /** Gives the listener what is new of the entry, if it follows; otherwise finds out why it does not. */
@@ -186,6 +192,7 @@ export class Feed {
   private release(): void {
     const held = this.held;
     this.held = [];
+    this.heldBytes = 0;
     for (const entry of held) this.onLive(entry);
   }
 

@@ -53,9 +53,7 @@ export class Rooms {
       room,
       this.parts.clock.after(this.parts.settings.lingerMs, () => {
         this.lingering.delete(room);
-        if (room.isWanted) return;
-        this.open.delete(room.name);
-        room.close();
+        if (!room.isWanted) this.drop(room);
       }),
     );
   }
@@ -70,7 +68,7 @@ export class Rooms {
   }
 
   private async openRoom(name: string): Promise<Room> {
-    if (this.open.size + this.opening.size >= this.parts.settings.maxRooms) {
+    if (this.open.size + this.opening.size >= this.parts.settings.maxRooms && !this.dropLingering()) {
       throw new RevcastError('too_many_rooms', `this edge follows ${this.open.size} rooms, the most it may`);
     }
     const room = new Room(name, this.parts);
@@ -88,6 +86,23 @@ export class Rooms {
       if (this.open.get(name) === room) room.look();
     });
     return room;
+  }
+
+  private drop(room: Room): void {
+    this.open.delete(room.name);
+    room.close();
+  }
+
+  /** Whether a room that only lingers could give way. */
+  private dropLingering(): boolean {
+    for (const [room, cancel] of this.lingering) {
+      if (room.isWanted) continue;
+      cancel();
+      this.lingering.delete(room);
+      this.drop(room);
+      return true;
+    }
+    return false;
   }
 
   private onDisturbance(disturbance: Disturbance): void {

@@ -185,6 +185,28 @@ describe('the live path', () => {
     expect(reader.asked.range).toBeGreaterThan(1);
   });
 
+  it('[D5] holds no more than 16 MiB, and fetches the rest', async () => {
+    const { history, live, listener, open, reader } = feedParts();
+    await open();
+    await history.add(1);
+    const gate = new Gate();
+    reader.nextRange(async (query) => {
+      const answer = await reader.real.range(query);
+      await gate.promise;
+      return answer;
+    });
+    const large = JSON.stringify('x'.repeat(3_000_000));
+    for (let i = 0; i < 8; i += 1) live.deliver(await history.add(1, () => large));
+    gate.open();
+    await settle();
+    // The answer was of a time when the head was 2; five of the eight were held.
+    expect(listener.revs).toEqual(revsFrom(1, 6));
+    live.deliver(await history.add(1));
+    await settle(30);
+    expect(listener.revs).toEqual(revsFrom(1, 10));
+    expect(reader.ranges.map(({ after }) => after?.rev).slice(0, 2)).toEqual([0, 6]);
+  });
+
   it('[D5] gives nothing after it was closed, also what it was fetching', async () => {
     const { history, live, listener, open, reader, feed } = feedParts();
     await open();

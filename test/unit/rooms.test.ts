@@ -76,6 +76,22 @@ describe('the rooms that an edge follows', () => {
     expect(told(client).at(-1)).toBe('subscribed c at 0');
   });
 
+  it('[F16] rooms that only linger give way to others', async () => {
+    const edge = new EdgeHarness({ maxRooms: 2, lingerMs: LINGER_MS });
+    const client = edge.connect();
+    for (const room of ['a', 'b']) edge.subscribe(client, { room });
+    await edge.clock.advance(10);
+    edge.unsubscribe(client, 'a');
+    edge.subscribe(client, { room: 'c' });
+    await edge.clock.advance(10);
+    expect(told(client).slice(2)).toEqual(['unsubscribed a', 'subscribed c at 0']);
+    expect([edge.parts.rooms.count, edge.live.followers('a'), edge.live.followers('b')]).toEqual([2, 0, 1]);
+    edge.subscribe(client, { room: 'a' });
+    await edge.clock.advance(LINGER_MS);
+    expect(told(client).at(-1)).toBe('too_many_rooms');
+    expect(edge.parts.rooms.count).toBe(2);
+  });
+
   it('[F16] closing ends what is followed, what is opening and what is waited for', async () => {
     const edge = new EdgeHarness();
     await edge.subscriber();
