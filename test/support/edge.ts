@@ -15,8 +15,9 @@ export interface TestEdgeOptions extends Partial<Pick<EdgeOptions, 'compressOnce
   readonly settings?: Partial<EdgeSettings>;
   /** About how many revisions of a room are kept. */
   readonly keep?: number;
-  /** In place of the log's own. */
-  readonly live?: LiveLog;
+  /** In place of the log's own; or made of it. */
+  readonly live?: LiveLog | ((log: LiveLog) => LiveLog);
+  readonly store?: MemoryStore;
   readonly reader?: RevisionReader;
 }
 
@@ -26,21 +27,23 @@ export class TestEdge {
     readonly log: MemoryLog,
     readonly store: MemoryStore,
     readonly reader: RevisionReader,
+    readonly live: LiveLog,
   ) {}
 
-  static async start({ settings = {}, keep, live, reader, logger, ...rest }: TestEdgeOptions = {}): Promise<TestEdge> {
-    const store = new MemoryStore(keep);
+  static async start(options: TestEdgeOptions = {}): Promise<TestEdge> {
+    const { settings = {}, keep, store = new MemoryStore(keep), reader, logger, ...rest } = options;
     const log = new MemoryLog({ clock: systemClock, store });
     const used = reader ?? new RevisionService({ log, clock: systemClock, settings: revisionSettings });
+    const live = typeof options.live === 'function' ? options.live(log) : (options.live ?? log);
     const edge = await startEdge({
+      ...rest,
       settings: { ...defaultEdgeSettings, drainMs: 500, ...settings },
-      live: live ?? log,
+      live,
       reader: used,
       logger: logger ?? silentLogger,
       clock: systemClock,
-      ...rest,
     });
-    return new TestEdge(edge, log, store, used);
+    return new TestEdge(edge, log, store, used, live);
   }
 
   get url(): string {
