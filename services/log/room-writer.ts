@@ -168,7 +168,7 @@ export class RoomWriter {
       const put = await this.parts.store.put(entry, state.seq);
       if (put.kind === 'stored') return this.stored(batch, { ...entry, seq: put.seq });
       if (put.kind === 'refused' && !batch.appends.some((pending) => pending.outcomeOpen)) throw put.error;
-      for (const pending of batch.appends) pending.outcomeOpen = true;
+      if (put.kind === 'unknown') for (const pending of batch.appends) pending.outcomeOpen = true;
       const found = await this.resolve(batch, entry, state, put.kind === 'conflict');
       if (found !== 'open') return found;
       if (!this.stillWaiting(batch)) return 'abandoned';
