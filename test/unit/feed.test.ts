@@ -295,6 +295,18 @@ describe('looking at the confirmed head', () => {
     expect(listener.broken).toEqual([{ reason: 'epoch_changed', position: { epoch, rev, tag } }]);
   });
 
+  it('[D7] looks that come to it at the same time tell it once', async () => {
+    const { history, listener, open, live, feed, clock } = feedParts();
+    await open();
+    live.deliver(await history.add(3));
+    history.restart('e2');
+    await history.add(1);
+    const looking = [feed.look(), feed.look(), feed.look()];
+    await clock.advance(ROLLBACK_MS);
+    await Promise.all(looking);
+    expect(listener.broken).toHaveLength(1);
+  });
+
   it('[D7] a room that lost everything starts again before revision 1', async () => {
     const { history, listener, open, live, feed, clock } = feedParts();
     await open();

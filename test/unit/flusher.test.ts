@@ -275,6 +275,24 @@ describe('members that come, go and fail during a round', () => {
     for (const client of clients) expect(revsTold(client)).toEqual([1, 2]);
   });
 
+  it('[F11] a member who takes the place of one that left is still visited', async () => {
+    const edge = new EdgeHarness();
+    const clients = await members(edge, 100);
+    for (const { socket } of clients) {
+      socket.beforeWrite = () => {
+        edge.clock.skip(1);
+      };
+    }
+    await edge.publish(edge.history());
+    await Promise.resolve();
+    // Visited already; the last members, who were not, take their places.
+    const gone = [clients[5], clients[10], clients[20]];
+    for (const client of gone) client?.socket.close();
+    await settle(20);
+    const staying = clients.filter((client) => !gone.includes(client));
+    for (const client of staying) expect(revsTold(client)).toEqual([1]);
+  });
+
   it('[F12] a socket that fails is cut off and logged, the others get theirs', async () => {
     const { errors, logger } = errorLog();
     const edge = new EdgeHarness({}, { logger });

@@ -216,6 +216,27 @@ describe('positions that are not the room’s', () => {
     expect(told(await join(edge, at(25)))).toEqual(['subscribed doc-1 at 25']);
   });
 
+  it('[D7] a history that breaks while a position is looked up: the position is judged by the new one', async () => {
+    const { edge, history, at } = await edgeWith(25);
+    await join(edge, 'now');
+    const gate = new Gate();
+    edge.reader.nextRange(async (query) => {
+      const answer = await edge.reader.real.range(query);
+      await gate.promise;
+      return answer;
+    });
+    const client = edge.connect();
+    edge.subscribe(client, { since: at(3) });
+    await edge.settle();
+    history.restart('e2');
+    edge.live.deliver(await history.add(5));
+    await edge.clock.advance(PATIENCE_MS);
+    gate.open();
+    await edge.clock.advance(PATIENCE_MS);
+    expect(told(client)).toEqual(['epoch_changed']);
+    expect(lastData(client)).toMatchObject({ error: { head: { epoch: 'e2', rev: 5 } } });
+  });
+
   it('[D7] a room that is found rewritten: those in it are told, the one who asks is joined to the new history', async () => {
     const { edge, history } = await edgeWith(5);
     const early = await join(edge, 'now');
