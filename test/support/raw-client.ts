@@ -207,7 +207,7 @@ function firstFrame(bytes: Buffer): { frame: Frame; bytes: number } | undefined 
  * and up to 64 KB, one write call is one segment, or a part of one where the kernel joined it with the next.
  */
 export async function segmentsOut(port: number): Promise<Map<number, number>> {
-  const { stdout } = await run('ss', ['-tinOH', 'state', 'established', `sport = :${port}`]);
+  const { stdout } = await run('ss', ['-tinOH', 'state', 'established', 'src', `127.0.0.1:${port}`]);
   const segments = new Map<number, number>();
   for (const line of stdout.split('\n')) {
     const peer = /\s\S+:\d+\s+\S+:(\d+)\s/u.exec(line)?.[1];
