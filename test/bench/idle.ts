@@ -8,7 +8,7 @@ import type { BenchOptions } from './bench-options.js';
 import { Child } from './load/child.js';
 import type { ClientApi } from './load/client.js';
 import { round } from './load/paired.js';
-import type { EdgeApi } from './servers/edge.js';
+import type { EdgeApi, EdgeMemory } from './servers/edge.js';
 import { Table } from './table.js';
 
 const SOCKETS = 18_000;
@@ -105,11 +105,7 @@ async function toAll(edge: Child<EdgeApi>, rooms: readonly Room[]): Promise<void
   }
 }
 
-function rowOf(
-  what: Pick<Row, 'sockets' | 'deflate' | 'after'>,
-  before: NodeJS.MemoryUsage,
-  now: NodeJS.MemoryUsage,
-): Row {
+function rowOf(what: Pick<Row, 'sockets' | 'deflate' | 'after'>, before: EdgeMemory, now: EdgeMemory): Row {
   const perSocket = (bytes: number) => round(bytes / what.sockets / BYTES_PER_KB, 2);
   return {
     bench: 'idle',

@@ -20,17 +20,33 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     help: 'a broadcast over real sockets: this edge, uWebSockets.js publish, ws, Socket.IO; --n: sockets of each',
     run: async (options) => (await import('./fanout.js')).runFanout(options),
   },
+  flush: {
+    help: 'write calls and latency by when sockets are written to, at rising load; --n: sockets',
+    run: async (options) => (await import('./flush.js')).runFlush(options),
+  },
   frames: {
     help: 'one broadcast, serialized and deflated per socket against once; --n: members',
     run: async (options) => {
       (await import('./frames.js')).runFrames(options);
     },
   },
+  idle: {
+    help: 'memory of an idle subscribed socket, also after a large page; --n: sockets',
+    run: async (options) => (await import('./idle.js')).runIdle(options),
+  },
+  overload: {
+    help: 'twice as many revisions as the edge can deliver; --n: sockets',
+    run: async (options) => (await import('./overload.js')).runOverload(options),
+  },
   ring: {
     help: "an advance in the room's ring, counted against scanned; --n: most readers",
     run: async (options) => {
       (await import('./ring.js')).runRing(options);
     },
+  },
+  slow: {
+    help: 'fast clients beside slow ones, in a network namespace (needs root); --n: fast clients',
+    run: async (options) => (await import('./slow.js')).runSlow(options),
   },
 };
 

@@ -21,6 +21,8 @@ export interface ArmOptions {
   readonly messages: number;
   /** 0: reads at once whatever comes. */
   readonly readEveryMs: number;
+  /** From now on, or since they were ready; absent: from now on. */
+  readonly since?: 'now' | 'ready';
 }
 
 const US_PER_MS = 1_000;
@@ -63,8 +65,8 @@ const api = {
     return monotonicMs() - startedMs;
   },
 
-  arm({ group, messages, readEveryMs }: ArmOptions): void {
-    groupOf(group).expect(messages);
+  arm({ group, messages, readEveryMs, since = 'now' }: ArmOptions): void {
+    groupOf(group).expect(messages, since);
     armed += 1;
     if (!reading && readEveryMs > 0) setImmediate(readOnTimer, readEveryMs);
   },
@@ -73,6 +75,11 @@ const api = {
     const received = await groupOf(group).received(timeoutMs);
     armed -= 1;
     return received;
+  },
+
+  /** Slow clients read as fast as they can. */
+  speedUp({ group }: { group: string }): void {
+    groupOf(group).speedUp();
   },
 
   /** The latencies since the last call, which are added to those called `sum`. */

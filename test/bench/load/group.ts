@@ -9,7 +9,7 @@ import { dialogueWith, type EdgeRoom, type ServerKind } from './dialogues.js';
 import { MessageDecoder } from './message-decoder.js';
 import { monotonicMs } from './monotonic.js';
 import { TimeReader } from './payload.js';
-import { RawSocket, type SocketListener } from './raw-socket.js';
+import { RawSocket, type Pace, type SocketListener } from './raw-socket.js';
 import { RevisionCheck } from './revision-check.js';
 
 const CONNECTS_AT_ONCE = 128;
@@ -30,6 +30,8 @@ export interface GroupOptions {
   readonly checked: number;
   /** Whether each message's latency is taken. */
   readonly timed: boolean;
+  /** How slow clients read. */
+  readonly pace?: Pace;
 }
 
 export interface Received {
@@ -40,7 +42,7 @@ export interface Received {
   /** Revisions that the checked sockets got, together, since they were connected. */
   readonly checkedRevisions: number;
   /** What is wrong with what came; empty if nothing is. */
-  readonly faults: readonly string[];
+  readonly faults: string[];
 }
 
 export class Group implements SocketListener {
@@ -56,7 +58,9 @@ export class Group implements SocketListener {
 
   private messages = 0;
   private expected = Number.POSITIVE_INFINITY;
-  /** Messages that each socket has when all have come. */
+  /** Messages that each socket had when it was ready, or when something was last expected from then on; … */
+  private atReady: number[] = [];
+  /** … and those that it has when all have come. */
   private targets: number[] = [];
   private bytesBefore = 0;
   private completeAtMs: number | null = null;
@@ -74,6 +78,7 @@ export class Group implements SocketListener {
       });
       if (group.faults.length > 0) throw new Error(group.faults.join('; '));
     }
+    group.atReady = group.sockets.map(({ messages }) => messages);
     return group;
   }
 
@@ -97,13 +102,18 @@ export class Group implements SocketListener {
     this.onReadyChange();
   }
 
-  /** From now on `perSocket` messages are expected at every socket. */
-  expect(perSocket: number): void {
-    this.messages = 0;
-    this.bytesBefore = this.bytes();
-    this.completeAtMs = null;
+  /** Every socket is expected to get `perSocket` messages, from now on or since it was ready. */
+  expect(perSocket: number, since: 'now' | 'ready'): void {
+    if (since === 'now') this.atReady = this.sockets.map(({ messages }) => messages);
+    this.targets = this.atReady.map((messages) => messages + perSocket);
+    this.messages = this.sockets.reduce((sum, { messages }, index) => sum + messages - (this.atReady[index] ?? 0), 0);
     this.expected = perSocket * this.sockets.length;
-    this.targets = this.sockets.map(({ messages }) => messages + perSocket);
+    this.bytesBefore = this.bytes();
+    this.completeAtMs = this.messages >= this.expected ? monotonicMs() : null;
+  }
+
+  speedUp(): void {
+    for (const socket of this.sockets) socket.speedUp();
   }
 
   /** Waits until what is expected has come, at most `timeoutMs`. */
@@ -152,9 +162,9 @@ export class Group implements SocketListener {
   }
 
   private open(index: number): RawSocket {
-    const { server, port, deflate, firstSocket, rooms } = this.options;
+    const { server, port, deflate, firstSocket, rooms, pace } = this.options;
     const localAddress = `127.0.0.${2 + (index % SOURCE_ADDRESSES)}`;
-    return new RawSocket({ port, localAddress }, dialogueWith(server, deflate, firstSocket + index, rooms), this);
+    return new RawSocket({ port, localAddress }, dialogueWith(server, deflate, firstSocket + index, rooms), this, pace);
   }
 
   private check(socket: RawSocket): void {

@@ -20,6 +20,12 @@ export interface Endpoint {
   readonly localAddress: string;
 }
 
+/** How a slow client reads: so many bytes at a time, and then a rest. */
+export interface Pace {
+  readonly bytes: number;
+  readonly everyMs: number;
+}
+
 export interface SocketListener {
   onReady(socket: RawSocket): void;
   /** Bytes of frames, with which so many messages are complete. The chunk is used again for the next read. */
@@ -45,20 +51,24 @@ export class RawSocket {
   private said = 0;
   private ready = false;
   private closing = false;
+  private readonly buffer: Buffer;
 
+  /** @param pace how it reads, until `speedUp`; absent: as fast as it can */
   constructor(
     endpoint: Endpoint,
     private readonly dialogue: Dialogue,
     private readonly listener: SocketListener,
+    private pace?: Pace,
   ) {
+    this.buffer = pace === undefined ? readBuffer : Buffer.alloc(pace.bytes);
     this.socket = connect({
       host: '127.0.0.1',
       ...endpoint,
       onread: {
-        buffer: readBuffer,
+        buffer: this.buffer,
         callback: (length) => {
           this.onRead(length);
-          return true;
+          return !this.rests();
         },
       },
     });
@@ -76,18 +86,31 @@ export class RawSocket {
     return this.walker.inMessage;
   }
 
+  /** From now on it reads as fast as it can. */
+  speedUp(): void {
+    this.pace = undefined;
+    this.socket.resume();
+  }
+
   /** Closes it without a word. */
   destroy(): void {
     this.closing = true;
     this.socket.destroy();
   }
 
+  /** Whether it reads no more for a while. */
+  private rests(): boolean {
+    if (this.pace === undefined || !this.ready) return false;
+    setTimeout(() => this.socket.resume(), this.pace.everyMs);
+    return true;
+  }
+
   private onRead(length: number): void {
     if (this.head === undefined) {
-      this.take(readBuffer, length);
+      this.take(this.buffer, length);
       return;
     }
-    this.head += readBuffer.toString('latin1', 0, length);
+    this.head += this.buffer.toString('latin1', 0, length);
     const end = this.head.indexOf(HANDSHAKE_END);
     if (end < 0) return;
     const head = this.head.slice(0, end);

@@ -1,5 +1,5 @@
 /** Checks what one client gets: the revisions of each room, one after the other, none missing, none twice. */
-const REVISION = /"room":"([^"]+)","rev":(\d+)/gu;
+const REVISION = /"room":"([^"]+)",(?:"epoch":"[^"]*",)?"rev":(\d+),"tag":"[0-9a-f]{8}","time"/gu;
 
 export class RevisionCheck {
   /** The newest revision of each room that came. */

@@ -2,6 +2,7 @@
  * The edge as it is started in production, on a log in memory in the same process: what appending costs is counted
  * too. One room for clients that take one revision a message, one for those that take several.
  */
+import { readFile } from 'node:fs/promises';
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
 import { answerParent } from '../load/child.js';
 import { monotonicMs } from '../load/monotonic.js';
@@ -22,6 +23,7 @@ const NS_PER_MS = 1_000_000;
 /** Timers fire at most so often. */
 const TICK_MS = 1;
 const COLLECTIONS = 4;
+const BYTES_PER_KB = 1_024;
 
 const clock = systemClock;
 const log = new MemoryLog({ clock });
@@ -93,16 +95,19 @@ const api = {
 
   usage,
 
-  /** Resident memory and what V8 knows of it, in bytes, after everything that can be collected was. */
+  /** In bytes, after everything that can be collected was. */
   async memory() {
     for (let i = 0; i < COLLECTIONS; i += 1) {
       globalThis.gc?.();
       await pause(TICK_MS);
     }
-    return process.memoryUsage();
+    return { ...process.memoryUsage(), nativeHeap: await nativeHeapBytes() };
   },
 
   counters: () => edge?.counters(),
+
+  /** Without a collection, which would hold everything up. */
+  rssBytes: () => process.memoryUsage.rss(),
 
   watchLoop(): void {
     delays = monitorEventLoopDelay({ resolution: 1 });
@@ -117,6 +122,13 @@ const api = {
   },
 };
 
+/** What the C library's allocator has resident for the main thread: buffers, and what uWebSockets.js keeps. */
+async function nativeHeapBytes(): Promise<number> {
+  const maps = await readFile('/proc/self/smaps', 'utf8');
+  const rssKb = /\[heap\]\n(?:.*\n)*?Rss: +(\d+) kB/u.exec(maps)?.[1];
+  return Number(rssKb ?? 0) * BYTES_PER_KB;
+}
+
 /** Each is an entry of its own, all of one turn where the caller does not wait, as entries come from the network. */
 async function append(room: string, data: Buffer): Promise<void> {
   await log.append(room, { revisions: [{ data }] });
@@ -129,5 +141,6 @@ function pause(ms: number): Promise<void> {
 }
 
 export type EdgeApi = typeof api;
+export type EdgeMemory = Awaited<ReturnType<EdgeApi['memory']>>;
 
 answerParent<EdgeApi>(api);
