@@ -12,10 +12,10 @@ import type { EdgeApi, EdgeMemory } from './servers/edge.js';
 import { Table } from './table.js';
 
 const SOCKETS = 18_000;
-const QUICK_SOCKETS = 4_000;
+const QUICK_SOCKETS = 12_000;
 /** So 18,000 sockets are in 100 rooms. */
 const SOCKETS_PER_ROOM = 180;
-const WARM_UP_SOCKETS = 500;
+const WARM_UP_SOCKETS = 2_000;
 /** A process may hold 20,000 descriptors, the edge's too. */
 const CLIENTS = 2;
 const PAGE_BYTES = 64 * 1024;
