@@ -14,19 +14,33 @@ const MAX_RANGE_BYTES = 128 * 1024;
 
 /** Frames of ranges that end at one head, or in one page, by protocol and first revision. */
 export class RangeFrames {
+  private bytes = 0;
   private readonly byProtocol: (Map<number, PreparedFrame> | undefined)[] = [];
+
+  /** @param maxBytes of bodies, and as much again for what is deflated; beyond it everything kept is forgotten */
+  constructor(private readonly maxBytes: number) {}
+
+  /** What it keeps, as it counts. */
+  get keptBytes(): number {
+    return this.bytes;
+  }
 
   get(protocol: Protocol, firstRev: number): PreparedFrame | undefined {
     return this.byProtocol[protocol.index]?.get(firstRev);
   }
 
   set(protocol: Protocol, firstRev: number, frame: PreparedFrame): void {
+    const bytes = 2 * frame.body.length;
+    if (this.bytes + bytes > this.maxBytes) this.clear();
+    this.bytes += bytes;
     const frames = this.byProtocol[protocol.index] ?? new Map<number, PreparedFrame>();
     this.byProtocol[protocol.index] = frames;
     frames.set(firstRev, frame);
   }
 
   clear(): void {
+    if (this.bytes === 0) return;
+    this.bytes = 0;
     for (const frames of this.byProtocol) frames?.clear();
   }
 }

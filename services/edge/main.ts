@@ -3,12 +3,12 @@ import type { Clock } from '../shared/clock.js';
 import type { Running } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
 import type { LiveLog } from '../log/log.js';
+import { PROBE_ROOM, Readiness } from '../log/readiness.js';
 import type { RevisionReader } from '../revision/contract.js';
 import { compressOnceWorks } from './compress-check.js';
 import { Commands } from './commands.js';
 import { composeEdge } from './compose.js';
 import type { CounterSnapshot } from './counters.js';
-import { Readiness } from './readiness.js';
 import { Server } from './server.js';
 import type { EdgeSettings } from './settings.js';
 
@@ -35,7 +35,9 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const settings = await withPossibleDeflate(options);
   const parts = composeEdge({ settings, live, reader, logger, clock });
   const { counters, rooms } = parts;
-  const server = new Server(parts, new Commands(parts), new Readiness(parts));
+  const ask = () => reader.heads([{ room: PROBE_ROOM, position: null }]);
+  const readiness = new Readiness({ status: () => live.status(), ask, clock });
+  const server = new Server(parts, new Commands(parts), readiness);
   let port: number;
   try {
     port = await server.listen(settings.host, settings.port, settings.sharePort);

@@ -20,7 +20,7 @@ export function nextFrame(parts: EdgeParts, member: Member, given: number): Prep
     if (member.state === 'catching-up' && !backInRing(parts, member)) return frameFromPage(parts, member);
     after = member.cursor;
   }
-  const frame = frameFrom(parts, member, after + 1, ring, room.ranges);
+  const frame = frameFrom(parts, member, after + 1, ring, room.ranges, ring.headRev);
   if (frame !== undefined) return frame;
   member.to('overtaken');
   return frameFromPage(parts, member);
@@ -33,10 +33,12 @@ function frameFrom(
   rev: number,
   source: SlotSource,
   kept: RangeFrames,
+  rangeEnd: number,
 ): PreparedFrame | undefined {
   const { protocol } = member.session;
   // Never beyond the room's head, where a page of a revision service that is ahead of this edge may reach.
-  if (member.batch) return frames.range(kept, protocol, source, rev, member.room.ring.headRev);
+  const endRev = Math.min(rangeEnd, member.room.ring.headRev);
+  if (member.batch) return frames.range(kept, protocol, source, rev, endRev);
   const slot = source.get(rev);
   return slot === undefined ? undefined : frames.single(slot, protocol);
 }
@@ -67,7 +69,8 @@ function backInRing(parts: EdgeParts, member: Member): boolean {
 
 function frameFromPage(parts: EdgeParts, member: Member): PreparedFrame | undefined {
   const { page } = member;
-  if (page !== undefined) return frameFrom(parts, member, member.cursor + 1, page, page.ranges);
+  const rev = member.cursor + 1;
+  if (page !== undefined) return frameFrom(parts, member, rev, page, page.ranges, page.rangeEnd(rev));
   parts.catchUp.request(member);
   return undefined;
 }

@@ -12,12 +12,15 @@ import type { Member } from './member.js';
 import { RangeFrames } from './frames.js';
 import { slotsOf, type Slot } from './slot.js';
 
+/** Frames of the lagging members' different ranges up to one head, in bytes. */
+const MAX_KEPT_RANGE_BYTES = 4 * 1024 * 1024;
+
 export class Room implements FeedListener {
   readonly members: Member[] = [];
   readonly ring: FrameRing<Slot>;
   readonly feed: Feed;
   /** Frames of several revisions up to the head; forgotten when the head moves. */
-  readonly ranges = new RangeFrames();
+  readonly ranges = new RangeFrames(MAX_KEPT_RANGE_BYTES);
   readonly counters: EdgeCounters;
   /** Whether a lagging member skips to the newest revision instead of being sent every one. */
   readonly latest: boolean;

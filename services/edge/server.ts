@@ -4,12 +4,12 @@
  */
 import uWS, { type HttpResponse, type TemplatedApp, type us_listen_socket, type WebSocket } from 'uWebSockets.js';
 import { assert, asError, RevcastError } from '../shared/errors.js';
+import type { Readiness } from '../log/readiness.js';
 import type { Commands } from './commands.js';
 import type { EdgeParts } from './edge-parts.js';
 import { Liveness } from './liveness.js';
 import { plain } from './protocols/plain.js';
 import type { Protocol } from './protocols/protocol.js';
-import type { Readiness } from './readiness.js';
 import { Session, type SocketData } from './session.js';
 import { readHandshake, type UpgradeAnswer } from './upgrade.js';
 import { listen, type EdgeSocket } from './uws.js';
@@ -189,8 +189,8 @@ export class Server {
       return;
     }
     this.readiness.check().then(
-      ({ ready, detail }) => {
-        send(ready, detail);
+      ({ ok, detail }) => {
+        send(ok, detail);
       },
       (error: unknown) => {
         send(false, asError(error).message);

@@ -30,11 +30,15 @@ export function numberingAt(newest: Entry | null): Numbering {
 }
 
 /**
- * The state after history was lost or rewritten: what was known counts no more, numbering restarts under an epoch
- * that the next append mints, behind whatever the log now holds (DESIGN: epoch and rollback).
+ * The state after history was lost or rewritten (SPEC L9), when the log ends with `newest`. What others have numbered
+ * since goes on, so that nothing they were acknowledged is cut off: it has another epoch, or is younger than all that
+ * was known. Otherwise `newest` is what is left of the lost history, and the next append begins a new epoch behind it.
  */
-export function numberingAfterLoss(newest: Entry | null): Numbering {
-  return { ...EMPTY_ROOM, seq: newest?.seq ?? 0, time: newest === null ? 0 : headOf(newest).time };
+export function numberingAfterLoss(known: Numbering, newest: Entry | null): Numbering {
+  if (newest === null) return EMPTY_ROOM;
+  const left = numberingAt(newest);
+  if (left.epoch !== known.epoch || left.time > known.time) return left;
+  return { ...EMPTY_ROOM, seq: left.seq, time: left.time };
 }
 
 /**

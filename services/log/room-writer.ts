@@ -167,7 +167,7 @@ export class RoomWriter {
     for (;;) {
       const put = await this.parts.store.put(entry, state.seq);
       if (put.kind === 'stored') return this.stored(batch, { ...entry, seq: put.seq });
-      if (put.kind === 'refused' && !batch.appends.some((pending) => pending.outcomeOpen)) throw put.error;
+      if (put.kind === 'refused' && !isOpen(batch)) throw put.error;
       if (put.kind === 'unknown') for (const pending of batch.appends) pending.outcomeOpen = true;
       const found = await this.resolve(batch, entry, state, put.kind === 'conflict');
       if (found !== 'open') return found;
@@ -187,6 +187,8 @@ export class RoomWriter {
       const next = await this.parts.store.next(this.room, state.seq);
       if (next?.appendId === entry.appendId) return this.stored(batch, next);
       if (next !== null) {
+        // Retention removed what stood between, and that may have been this entry: nobody can tell any more.
+        if (next.previousSeq > state.seq && isOpen(batch)) return giveUp(batch);
         settle(batch);
         await this.readOn();
         return 'lost';
@@ -196,7 +198,7 @@ export class RoomWriter {
       if (last !== null && last.seq >= state.seq) return 'open';
       // The place that this entry was to stand behind is gone, so it can never be stored.
       settle(batch);
-      this.state = numberingAfterLoss(last);
+      this.state = numberingAfterLoss(state, last);
       return 'lost';
     } catch (error) {
       if (error instanceof RevcastError && error.retryable) return 'open';
@@ -224,7 +226,7 @@ export class RoomWriter {
       if (entry === null) return;
       const next = readForward(state, entry);
       if (next === 'rewritten') {
-        this.state = numberingAfterLoss(await this.parts.store.last(this.room, { confirmed: true }));
+        this.state = numberingAfterLoss(state, await this.parts.store.last(this.room, { confirmed: true }));
         return;
       }
       state = next;
@@ -250,7 +252,7 @@ export class RoomWriter {
     if (state !== undefined && state.seq > 0) {
       const there = await this.parts.store.next(this.room, state.seq - 1);
       if (there === null || there.seq !== state.seq || there.tag !== state.tag) {
-        this.state = numberingAfterLoss(await this.parts.store.last(this.room, { confirmed: true }));
+        this.state = numberingAfterLoss(state, await this.parts.store.last(this.room, { confirmed: true }));
       }
     }
     this.suspect = false;
@@ -283,6 +285,15 @@ function settle(batch: AppendBatch): void {
   for (const pending of batch.appends) pending.outcomeOpen = false;
 }
 
+function isOpen(batch: AppendBatch): boolean {
+  return batch.appends.some((pending) => pending.outcomeOpen);
+}
+
+function giveUp(batch: AppendBatch): Outcome {
+  for (const pending of batch.appends) pending.reject(timedOut(pending));
+  return 'abandoned';
+}
+
 function conflict(expectedRev: number, state: Numbering): RevcastError {
   return new RevcastError('conflict', `revision ${expectedRev} was expected to be the head, it is ${state.rev}`, {
     details: { head: headDetails(state) },
@@ -291,6 +302,6 @@ function conflict(expectedRev: number, state: Numbering): RevcastError {
 
 function timedOut(pending: PendingAppend): RevcastError {
   return pending.outcomeOpen
-    ? new RevcastError('outcome_unknown', 'the log did not say in time whether the append was stored')
+    ? new RevcastError('outcome_unknown', 'the log did not say whether the append was stored')
     : new RevcastError('log_unavailable', 'the log did not answer in time; nothing was stored');
 }

@@ -5,11 +5,10 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import { createHttpServer, type HttpServer } from '../shared/http-server.js';
+import { createHttpServer, type HttpServer, type HttpServerOptions } from '../shared/http-server.js';
 import { RevcastError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
 import { parseRoomName } from '../shared/room-name.js';
-import type { LogStatus } from '../log/log.js';
 import { invalid, type AppendLimits } from './append-limits.js';
 import type { Appender } from './appender.js';
 import { openApiDocument } from './openapi.js';
@@ -21,7 +20,7 @@ export interface ProducerHttpParts {
   readonly settings: ProducerSettings;
   readonly limits: AppendLimits;
   readonly appender: Appender;
-  readonly logStatus: () => LogStatus;
+  readonly ready: HttpServerOptions['ready'];
   readonly logger: Logger;
 }
 
@@ -35,10 +34,7 @@ export function createProducerHttp(parts: ProducerHttpParts): HttpServer {
     maxBodyBytes: settings.producerMaxBodyBytes,
     drainMs: settings.producerDrainMs,
     logger,
-    ready: () => {
-      const status = parts.logStatus();
-      return status.state === 'ready' ? { ok: true, detail: '' } : { ok: false, detail: status.detail };
-    },
+    ready: parts.ready,
     addRoutes: (app) => {
       addPublishRoute(app, parts);
       const document = openApiDocument({ ...limits, maxBodyBytes: settings.producerMaxBodyBytes });

@@ -3,6 +3,7 @@ import type { Clock } from '../shared/clock.js';
 import type { Running } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
 import type { Log } from '../log/log.js';
+import { PROBE_ROOM, Readiness } from '../log/readiness.js';
 import { Appender, type AppenderLimits } from './appender.js';
 import { createProducerHttp } from './http.js';
 import type { ProducerSettings } from './settings.js';
@@ -10,7 +11,7 @@ import type { ProducerSettings } from './settings.js';
 export interface ProducerParts {
   readonly settings: ProducerSettings;
   /** The caller's to open and to close, after the producer has stopped. */
-  readonly log: Pick<Log, 'append' | 'status'>;
+  readonly log: Pick<Log, 'append' | 'heads' | 'status'>;
   readonly logger: Logger;
   readonly clock: Clock;
 }
@@ -30,7 +31,9 @@ export async function startProducer({ settings, log, logger, clock }: ProducerPa
     maxInFlightBytes: settings.producerMaxInflightBytes,
   };
   const appender = new Appender({ log, logger, clock, limits });
-  const http = createProducerHttp({ settings, limits, appender, logStatus: () => log.status(), logger });
+  const ask = () => log.heads([PROBE_ROOM]);
+  const readiness = new Readiness({ status: () => log.status(), ask, clock });
+  const http = createProducerHttp({ settings, limits, appender, ready: () => readiness.check(), logger });
   const url = await http.listen();
   logger.info({ url }, 'the producer listens');
 

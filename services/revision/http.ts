@@ -11,7 +11,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entryJson } from '../log/revision-json.js';
 import type { Head } from '../log/log.js';
 import { RevcastError } from '../shared/errors.js';
-import { createHttpServer, type HttpServer, type Readiness } from '../shared/http-server.js';
+import { createHttpServer, type HttpServer, type HttpServerOptions } from '../shared/http-server.js';
 import type { Logger } from '../shared/logger.js';
 import { parseRoomName } from '../shared/room-name.js';
 import type { Values } from '../shared/settings.js';
@@ -31,7 +31,7 @@ export interface RevisionHttpParts {
   readonly settings: Values<typeof revisionSettings>;
   readonly reader: RevisionReader;
   readonly logger: Logger;
-  readonly ready: () => Readiness;
+  readonly ready: HttpServerOptions['ready'];
 }
 
 type RoomRequest = FastifyRequest<{ Params: { room: string }; Querystring: Record<string, unknown> }>;

@@ -1,8 +1,8 @@
 /** The revision service: what the log knows of rooms, over HTTP, and over NATS request/reply where there is a link. */
 import type { NatsLink } from '../log/jetstream/nats-link.js';
-import type { Log } from '../log/log.js';
+import type { Log, LogStatus } from '../log/log.js';
+import { PROBE_ROOM, Readiness } from '../log/readiness.js';
 import type { Clock } from '../shared/clock.js';
-import type { Readiness } from '../shared/http-server.js';
 import { StopStack, type Running } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
 import type { Values } from '../shared/settings.js';
@@ -31,9 +31,10 @@ export interface RunningRevision extends Running {
 
 /** Starts to listen; the log need not be ready. Throws when the address cannot be listened on. */
 export async function startRevision({ settings, log, link, logger, clock }: RevisionParts): Promise<RunningRevision> {
+  const readiness = new Readiness({ status: () => statusOf(log, link), ask: () => log.heads([PROBE_ROOM]), clock });
   const reader = new RevisionService({ log, clock, settings });
   const parts = new StopStack(logger, settings.revisionDrainMs + 1_000);
-  const http = createRevisionHttp({ settings, reader, logger, ready: () => readiness(log, link) });
+  const http = createRevisionHttp({ settings, reader, logger, ready: () => readiness.check() });
   const url = await http.listen();
   parts.add('revision http', () => http.stop());
   if (link !== undefined) {
@@ -44,9 +45,9 @@ export async function startRevision({ settings, log, link, logger, clock }: Revi
   return { url, reader, stop: () => parts.stop() };
 }
 
-/** Ready: the log answers, and requests over NATS can come. */
-function readiness(log: Pick<Log, 'status'>, link: NatsLink | undefined): Readiness {
+/** Ready: the log is, and requests over NATS can come. */
+function statusOf(log: Pick<Log, 'status'>, link: NatsLink | undefined): LogStatus {
   const status = log.status();
-  if (status.state !== 'ready') return { ok: false, detail: status.detail };
-  return link === undefined || link.up ? { ok: true, detail: '' } : { ok: false, detail: 'not connected to NATS' };
+  if (status.state !== 'ready' || link === undefined || link.up) return status;
+  return { state: 'unavailable', detail: 'not connected to NATS' };
 }

@@ -39,7 +39,7 @@ export interface HttpServerOptions {
   readonly drainMs: number;
   readonly logger: Logger;
   /** Answered by /readyz. */
-  readonly ready: () => Readiness;
+  readonly ready: () => Readiness | Promise<Readiness>;
   /** Adds the service's routes and parsers; what a handler throws is answered by `sendError`. */
   readonly addRoutes: (app: FastifyInstance) => void;
 }
@@ -89,8 +89,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     for (const one of [method].flat()) if (one !== 'HEAD') routes.push({ method: one, path: url });
   });
   app.get('/healthz', () => ({ ok: true }));
-  app.get('/readyz', (_request, reply) => {
-    const { ok, detail } = options.ready();
+  app.get('/readyz', async (_request, reply) => {
+    const { ok, detail } = await options.ready();
     return reply.status(ok ? 200 : 503).send({ ready: ok, detail });
   });
   options.addRoutes(app);

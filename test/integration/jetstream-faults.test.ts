@@ -272,6 +272,49 @@ describe('a log that lost history', () => {
     expect(output.about('history_lost')).toHaveLength(1);
   });
 
+  test('[L9] what others numbered since a loss goes on: a producer that was idle meanwhile cuts nothing off', async () => {
+    const server = await startServer();
+    const { log } = await openLog(server);
+    const { log: idle } = await openLog(server);
+    const room = newRoom();
+    const lost = await log.append(room, one('lost'));
+    await idle.append(room, one('lost too'));
+
+    await server.stop();
+    await rm(server.storeDirectory, { recursive: true });
+    await server.start();
+    await Promise.all([becomesReady(log), becomesReady(idle)]);
+    const first = await log.append(room, one(1));
+    await log.append(room, one(2));
+    const third = await idle.append(room, one(3));
+    const { log: fresh } = await openLog(server);
+    const fourth = await fresh.append(room, one(4));
+
+    expect(first.epoch).not.toBe(lost.epoch);
+    expect([third, fourth]).toMatchObject([
+      { epoch: first.epoch, rev: 3 },
+      { epoch: first.epoch, rev: 4 },
+    ]);
+    expect(valuesOf(await allEntries(log, room))).toEqual(numbered([1, 2, 3, 4]));
+  });
+
+  test('[L9] after a rollback, what a new producer numbered in the old epoch is not cut off by an old one', async () => {
+    const server = await startServer();
+    const { log: old } = await openLog(server);
+    const room = newRoom();
+    const kept = await old.append(room, one('kept'));
+    const restore = await snapshot(server);
+    await becomesReady(old);
+    await old.append(room, one('lost'));
+
+    await restore();
+    const { log: fresh } = await openLog(server);
+    await fresh.append(room, one('since'));
+    await becomesReady(old);
+    expect(await old.append(room, one('on'))).toMatchObject({ epoch: kept.epoch, rev: 3 });
+    expect(valuesOf(await allEntries(old, room))).toEqual(numbered(['kept', 'since', 'on']));
+  });
+
   test('[L9] a restart without loss keeps the epoch, and says nothing of loss', async () => {
     const server = await startServer();
     const output = new LogLines();

@@ -224,7 +224,7 @@ describe('a subscription', () => {
 });
 
 describe('credentials', () => {
-  /** As DESIGN.md wants it: an edge subscribes live and the advisories, and uses an inbox of its own. */
+  /** What an edge is allowed: it subscribes live and the advisories, and uses an inbox of its own. */
   const USERS = `
     accounts {
       APP {

@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 async function start(
-  options: { log?: Pick<Log, 'append' | 'status'>; settings?: Partial<ProducerSettings> } = {},
+  options: { log?: Pick<Log, 'append' | 'heads' | 'status'>; settings?: Partial<ProducerSettings> } = {},
 ): Promise<RunningProducer> {
   const log = options.log ?? new MemoryLog({ clock: systemClock });
   const settings = testSettings(options.settings);
@@ -165,7 +165,10 @@ function heldLog() {
         resolve(APPENDED);
       });
     });
-  return { held, log: { append, status: () => ({ state: 'ready' }) as const } };
+  return {
+    held,
+    log: { append, heads: () => Promise.resolve(new Map()), status: () => ({ state: 'ready' }) as const },
+  };
 }
 
 describe('stopping', () => {

@@ -6,6 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { LightMyRequestResponse } from 'fastify';
 import { expect } from 'vitest';
 import type { Log } from '../../services/log/log.js';
+import { Readiness } from '../../services/log/readiness.js';
 import { MemoryLog } from '../../services/log/memory-log.js';
 import { Appender, type AppenderLimits } from '../../services/producer/appender.js';
 import { createProducerHttp } from '../../services/producer/http.js';
@@ -62,6 +63,8 @@ export function testSettings(given: Partial<ProducerSettings> = {}): ProducerSet
   return { ...readSettings(producerSettings, {}, {}), producerPort: 0, ...given };
 }
 
+const answersAlways = () => Promise.resolve();
+
 /** `settings` and `limits` are small unless given, so that tests can exceed them. */
 export async function producerApi(
   options: {
@@ -74,7 +77,8 @@ export async function producerApi(
   const limits = { ...SMALL_LIMITS, ...options.limits };
   const appender = new Appender({ log, logger: silentLogger, clock: systemClock, limits });
   const settings = testSettings({ producerMaxBodyBytes: 2_000, ...options.settings });
-  const http = createProducerHttp({ settings, limits, appender, logStatus: () => log.status(), logger: silentLogger });
+  const readiness = new Readiness({ status: () => log.status(), ask: answersAlways, clock: systemClock });
+  const http = createProducerHttp({ settings, limits, appender, ready: () => readiness.check(), logger: silentLogger });
   const served = await http.app.inject({ method: 'GET', url: '/openapi.json' });
   const document = served.json<OpenApiDocument>();
   const check = responseChecker(document);

@@ -21,3 +21,23 @@ it.each([true, false])(
     expect(late.session.open).toBe(true);
   },
 );
+
+it('[F15] what a page keeps for batches is bounded, from however many positions members come', async () => {
+  const edge = new EdgeHarness({ ringKeepRevisions: 0, ringMaxRevisions: 1, pageRevisions: 200 });
+  const history = edge.history();
+  await edge.publish(history, 400, (rev) => JSON.stringify(`${rev} `.padEnd(1_000, 'x')));
+  const first = await edge.subscriber();
+  await edge.settle();
+  for (let rev = 1; rev < 200; rev += 1) {
+    const client = await edge.subscriber({ since: { epoch: 'e1', rev }, batch: true });
+    await edge.settle(20);
+    expect(revsTold(client)).toEqual(revsFrom(rev + 1, 400));
+    client.session.cut();
+  }
+  expect(first.session.open).toBe(true);
+  // 400 revisions of 1 KB, the frames of 199 positions: without a bound they would be more than 4 MB for this page.
+  const answer = await edge.parts.pages.containing('doc-1', 'e1', 1);
+  if (answer.kind !== 'page') throw new Error(`a page was expected, not ${answer.kind}`);
+  expect(answer.page.ranges.keptBytes).toBeLessThanOrEqual(answer.page.bytes / 2);
+  expect(answer.page.ranges.keptBytes).toBeGreaterThan(0);
+});

@@ -26,7 +26,7 @@ import type {
 } from '../log.js';
 import { RoomWriters } from '../room-writers.js';
 import type { logSettings } from '../settings.js';
-import { JetStreamApi } from './api.js';
+import { API_ERROR, ApiError, JetStreamApi } from './api.js';
 import { ConsumerReader } from './consumer-reader.js';
 import { EntryReader } from './entry-reader.js';
 import { readHeads } from './heads.js';
@@ -34,6 +34,7 @@ import { HistoryGuard } from './history-guard.js';
 import { HistoryReader } from './history-reader.js';
 import { LiveFollower } from './live-follower.js';
 import type { NatsLink } from './nats-link.js';
+import { RequestError } from './request-error.js';
 import { JetStreamStore } from './store.js';
 import { checkVersion, ensureStream, StreamRefused, wantedStream } from './stream.js';
 
@@ -93,7 +94,7 @@ export class JetStreamLog implements Log {
         this.assertReady();
       },
       suspectStream: () => {
-        if (clock.monotonic() - this.lastCheckAt >= SUSPICION_INTERVAL_MS) this.checkSoon();
+        this.suspectStream();
       },
     });
     this.writers = new RoomWriters({
@@ -127,12 +128,12 @@ export class JetStreamLog implements Log {
 
   async range(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range> {
     this.assertReady();
-    return this.history.range(room, fromRev, options);
+    return this.noticingLoss(this.history.range(room, fromRev, options));
   }
 
   async heads(rooms: readonly string[]): Promise<ReadonlyMap<string, Head | null>> {
     this.assertReady();
-    return readHeads(this.reader, rooms);
+    return this.noticingLoss(readHeads(this.reader, rooms));
   }
 
   status(): LogStatus {
@@ -152,6 +153,21 @@ export class JetStreamLog implements Log {
     this.writers.close();
     this.api.close();
     await this.live.close();
+  }
+
+  /** A read that finds no stream has it looked at, and made again. */
+  private async noticingLoss<T>(read: Promise<T>): Promise<T> {
+    try {
+      return await read;
+    } catch (error) {
+      const gone = error instanceof ApiError && error.number === API_ERROR.streamNotFound;
+      if (gone || (error instanceof RequestError && error.failure === 'no_responders')) this.suspectStream();
+      throw error;
+    }
+  }
+
+  private suspectStream(): void {
+    if (this.parts.clock.monotonic() - this.lastCheckAt >= SUSPICION_INTERVAL_MS) this.checkSoon();
   }
 
   private assertReady(): void {
