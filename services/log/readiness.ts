@@ -21,22 +21,22 @@ export interface ReadinessParts {
 }
 
 export class Readiness {
-  private checking: Promise<Ready> | undefined;
+  private asking: Promise<Ready> | undefined;
 
   constructor(private readonly parts: ReadinessParts) {}
 
-  check(): Promise<Ready> {
-    this.checking ??= this.ask().finally(() => {
+  async check(): Promise<Ready> {
+    const status = this.parts.status();
+    if (status.state !== 'ready') return { ok: false, detail: status.detail };
+    this.asking ??= this.ask().finally(() => {
       this.parts.clock.after(KEEP_MS, () => {
-        this.checking = undefined;
+        this.asking = undefined;
       });
     });
-    return this.checking;
+    return this.asking;
   }
 
   private async ask(): Promise<Ready> {
-    const status = this.parts.status();
-    if (status.state !== 'ready') return { ok: false, detail: status.detail };
     try {
       await this.parts.ask();
       return { ok: true, detail: '' };
