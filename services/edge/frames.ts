@@ -4,6 +4,7 @@
  * difference can be measured.
  */
 import type { EdgeCounters } from './counters.js';
+import { MessageRun } from './message-run.js';
 import { PreparedFrame } from './prepared-frame.js';
 import type { Protocol } from './protocols/protocol.js';
 import type { Slot } from './slot.js';
@@ -11,6 +12,8 @@ import type { Slot } from './slot.js';
 /** A range in one message ends before it exceeds these. */
 const MAX_RANGE_REVISIONS = 500;
 const MAX_RANGE_BYTES = 128 * 1024;
+/** Bodies of a run. A few times what one cork holds, for sockets that lack more than that. */
+const RUN_BYTES = 64 * 1024;
 
 /** Frames of ranges that end at one head, or in one page, by protocol and first revision. */
 export class RangeFrames {
@@ -50,7 +53,20 @@ export interface SlotSource {
   get(rev: number): Slot | undefined;
 }
 
+/** Uncompressed messages of consecutive revisions, one each. */
+export interface RevisionRun {
+  readonly messages: MessageRun;
+  readonly firstRev: number;
+  /** The slot of firstRev, by which a run is known to be of this room and its present history. */
+  readonly first: Slot;
+  /** Where it was to end. */
+  readonly endRev: number;
+}
+
 export class Frames {
+  /** The newest run for sockets that do not deflate, and for those that do, by protocol. */
+  private readonly runs: (RevisionRun | undefined)[] = [];
+
   constructor(
     private readonly options: { minSavingBytes: number; shared: boolean },
     private readonly counters: EdgeCounters,
@@ -91,6 +107,50 @@ export class Frames {
     const frame = this.prepare(protocol.batch(slots), firstRev + slots.length - 1);
     if (this.options.shared) kept.set(protocol, firstRev, frame);
     return frame;
+  }
+
+  /**
+   * The uncompressed messages of single revisions from `rev` (or before it) to `endRev` or as many as RUN_BYTES hold, and
+   * for a socket that deflates before the first that is sent deflated; undefined where `rev` is in no run. Only the
+   * newest is kept: members are visited room by room, and most members of a room lack the same.
+   */
+  run(source: SlotSource, protocol: Protocol, rev: number, endRev: number, deflates: boolean): RevisionRun | undefined {
+    const place = 2 * protocol.index + (deflates ? 1 : 0);
+    const kept = this.runs[place];
+    if (
+      kept !== undefined &&
+      kept.endRev === endRev &&
+      kept.firstRev <= rev &&
+      rev < kept.firstRev + kept.messages.count &&
+      kept.first === source.get(kept.firstRev)
+    ) {
+      return kept;
+    }
+    const run = this.options.shared ? this.newRun(source, protocol, rev, endRev, deflates) : undefined;
+    if (run !== undefined) this.runs[place] = run;
+    return run;
+  }
+
+  private newRun(
+    source: SlotSource,
+    protocol: Protocol,
+    firstRev: number,
+    endRev: number,
+    deflates: boolean,
+  ): RevisionRun | undefined {
+    const bodies: Buffer[] = [];
+    let bytes = 0;
+    for (let rev = firstRev; rev <= endRev; rev += 1) {
+      const slot = source.get(rev);
+      if (slot === undefined) break;
+      const frame = this.single(slot, protocol);
+      bytes += frame.bodyBytes;
+      if (bytes > RUN_BYTES || (deflates && frame.deflated() !== null)) break;
+      bodies.push(frame.body);
+    }
+    const first = source.get(firstRev);
+    if (bodies.length === 0 || first === undefined) return undefined;
+    return { messages: new MessageRun(bodies), firstRev, first, endRev };
   }
 
   private prepare(body: Buffer, lastRev: number): PreparedFrame {

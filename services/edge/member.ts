@@ -14,8 +14,8 @@
 import { assert } from '../shared/errors.js';
 import { storedBlock } from './compress-once.js';
 import { NO_PLACE, type RingReader } from './frame-ring.js';
+import { inWords, type Opened } from './message-run.js';
 import type { Page } from './page.js';
-import { inWords, type Opened } from './prepared-frame.js';
 import type { RequestId } from './protocols/protocol.js';
 import type { Room } from './room.js';
 import type { Session } from './session.js';

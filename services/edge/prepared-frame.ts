@@ -1,13 +1,12 @@
 /**
  * A frame that all sockets of a protocol share: the body of one revision or of a range of them, serialized once, and
- * deflated at most once, when the first socket that compresses needs it. What is a member's own goes before it; for
- * uncompressed messages there is room for that in front of the body, so that a message is one piece and one call:
- * in a burst of 20, two fragments a message cost 1.27 of `publish`, one piece 1.16.
+ * deflated at most once, when the first socket that compresses needs it. What is a member's own goes before it.
  * A body that deflate would not make smaller by at least `minSavingBytes` is sent as it is, to everyone: the fragments'
  * own cost is counted, and a body that cannot save so much is not even tried.
  */
 import { deflateBody } from './compress-once.js';
 import type { EdgeCounters } from './counters.js';
+import { MessageRun, OPENING_BYTES, type Opened } from './message-run.js';
 
 /**
  * What three compressed fragments cost on the wire beside the body and the member's own part, more than the two
@@ -15,55 +14,30 @@ import type { EdgeCounters } from './counters.js';
  */
 export const FRAGMENTS_BYTES = 13;
 
-/** Room in front of the body, in bytes, a multiple of WORD_BYTES. A longer opening is put together with each body. */
-const ROOM_BYTES = 64;
-const WORD_BYTES = Int32Array.BYTES_PER_ELEMENT;
-const ROOM_WORDS = ROOM_BYTES / WORD_BYTES;
-
-/** What a member's uncompressed messages begin with: the protocol's first byte and the member's own part. */
-export interface Opened {
-  readonly opening: Buffer;
-  readonly openingBytes: number;
-  /** The same by words (see `inWords`): copied in front of a body in 13 ns, byte by byte it would be 60. */
-  readonly openingWords: Int32Array;
-}
-
-/** The bytes as words, with zeros in front where they do not fill the first. */
-export function inWords(bytes: Buffer): Int32Array {
-  const count = Math.ceil(bytes.length / WORD_BYTES);
-  const padded = Buffer.from(new ArrayBuffer(count * WORD_BYTES));
-  bytes.copy(padded, padded.length - bytes.length);
-  return Int32Array.from(new Int32Array(padded.buffer, padded.byteOffset, count));
-}
-
 export class PreparedFrame {
-  readonly body: Buffer;
   readonly bodyBytes: number;
   private compressed: Buffer | null | undefined;
-  /** The room and the body behind it, … */
-  private readonly whole: Buffer;
-  /** … the room in words, and the messages in it: the body with so many bytes in front. */
-  private readonly room: Int32Array;
-  private readonly messages: Buffer[] = [];
+  /** The body with room for an opening, made when it is first sent so. */
+  private alone: MessageRun | undefined;
 
   /**
-   * @param body UTF-8, or the protocol's binary; copied
+   * @param shared the body: UTF-8, or the protocol's binary; never written to again
    * @param lastRev the revision that it ends with
    * @param minSavingBytes EDGE_DEFLATE_MIN_SAVING
    */
   constructor(
-    body: Buffer,
+    private shared: Buffer,
     readonly lastRev: number,
     private readonly minSavingBytes: number,
     private readonly counters: EdgeCounters,
   ) {
-    this.whole = Buffer.allocUnsafeSlow(ROOM_BYTES + body.length);
-    body.copy(this.whole, ROOM_BYTES);
-    this.room = new Int32Array(this.whole.buffer, this.whole.byteOffset, ROOM_WORDS);
-    this.body = this.whole.subarray(ROOM_BYTES);
-    this.bodyBytes = body.length;
+    this.bodyBytes = shared.length;
     counters.framesPrepared++;
     counters.bodiesSerialized++;
+  }
+
+  get body(): Buffer {
+    return this.shared;
   }
 
   /** What it holds now, in bytes. */
@@ -73,11 +47,11 @@ export class PreparedFrame {
 
   /** A member's whole message, uncompressed. Written over by the next call, so it is sent before that. */
   message({ opening, openingBytes, openingWords }: Opened): Buffer {
-    if (openingBytes > ROOM_BYTES) return Buffer.concat([opening, this.body]);
-    const { room } = this;
-    const words = (openingBytes + WORD_BYTES - 1) >> 2;
-    for (let i = 0, at = ROOM_WORDS - words; i < words; i += 1, at += 1) room[at] = openingWords[i] ?? 0;
-    return this.messages[openingBytes] ?? this.messageBehind(openingBytes);
+    const alone = this.alone ?? this.makeAlone();
+    const message = openingBytes > OPENING_BYTES ? undefined : alone.messages(openingBytes)[0];
+    if (message === undefined) return Buffer.concat([opening, this.body]);
+    alone.open(0, openingWords, openingBytes);
+    return message;
   }
 
   /** The body as a message's last fragment (see compress-once), or null if it is to be sent uncompressed. */
@@ -86,10 +60,11 @@ export class PreparedFrame {
     return this.compressed;
   }
 
-  private messageBehind(bytes: number): Buffer {
-    const message = this.whole.subarray(ROOM_BYTES - bytes);
-    this.messages[bytes] = message;
-    return message;
+  private makeAlone(): MessageRun {
+    this.alone = new MessageRun([this.body]);
+    // One copy is enough.
+    this.shared = this.alone.bodies[0] ?? this.shared;
+    return this.alone;
   }
 
   private deflate(): Buffer | null {

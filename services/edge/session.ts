@@ -14,6 +14,7 @@ import { RevcastError } from '../shared/errors.js';
 import type { EdgeParts } from './edge-parts.js';
 import { nextFrame } from './next-frame.js';
 import type { Member } from './member.js';
+import { OPENING_BYTES } from './message-run.js';
 import type { PreparedFrame } from './prepared-frame.js';
 import type { Protocol, RequestId } from './protocols/protocol.js';
 import { DROPPED, type EdgeSocket } from './uws.js';
@@ -44,10 +45,14 @@ function isOneMessage({ batch, cursor, room }: Member): boolean {
 /** What a write left: nothing, more than the cork holds, or a frame that is too large for any cork. */
 type Rest = 'none' | 'more' | 'large';
 
-/** The session that is being written, for the one cork callback that all share: no closure per socket. */
-const corked: { session: Session | undefined } = { session: undefined };
+/** The cork that is open, for the one callback that all sessions share: no closure per socket. */
+const cork: { session: Session | undefined; leftBytes: number; rest: Rest } = {
+  session: undefined,
+  leftBytes: 0,
+  rest: 'none',
+};
 const writeCorked = () => {
-  corked.session?.writeUpTo(CORK_BYTES);
+  cork.session?.writeIntoCork();
 };
 
 export class Session {
@@ -64,13 +69,13 @@ export class Session {
 
   private lastPing = Number.NEGATIVE_INFINITY;
   private ws: EdgeSocket<SocketData> | undefined;
-  private readonly deflates: boolean;
+  /** How messages to this socket are compressed: by what was negotiated, and EDGE_DEFLATE. */
+  private readonly deflate: 'off' | 'once' | 'per-socket';
   private blocked = false;
   /** How it is to be closed when it is no longer blocked; nothing more is written before that. */
   private ending: { readonly code: number; readonly reason: string } | undefined;
   /** A member that is not steady: looked for only then. */
   private hasLaggards = false;
-  private rest: Rest = 'none';
 
   constructor(
     ws: EdgeSocket<SocketData>,
@@ -79,7 +84,7 @@ export class Session {
   ) {
     this.ws = ws;
     this.protocol = data.protocol;
-    this.deflates = data.deflates;
+    this.deflate = data.deflates ? parts.settings.deflate : 'off';
     this.lastSeen = parts.clock.monotonic();
   }
 
@@ -190,41 +195,67 @@ export class Session {
     this.ws?.close();
   }
 
-  /** Writes frames until `bytes` are used. Called inside the cork. */
-  writeUpTo(bytes: number): void {
+  /** Writes frames until the cork is full. Called inside it. */
+  writeIntoCork(): void {
     const { ws, members } = this;
     if (ws === undefined) return;
-    let left = bytes;
-    for (let i = 0; i < members.length; i += 1) {
+    for (let i = 0; i < members.length && cork.rest === 'none'; i += 1) {
       const member = members[i];
-      if (member === undefined) continue;
-      let given = member.cursor;
-      for (;;) {
-        const frame = nextFrame(this.parts, member, given);
-        if (frame === undefined) break;
-        const size = this.wireBytes(member, frame);
-        if (size > left) {
-          this.rest = left === bytes ? 'large' : 'more';
-          break;
-        }
-        this.write(ws, member, frame);
-        left -= size;
-        given = frame.lastRev;
-        if (member.state !== 'steady') this.delivered(member, given);
-      }
-      // The ring is told once of all that a steady member was sent.
-      if (given > member.cursor) this.delivered(member, given);
-      if (this.rest !== 'none') return;
-      // Also a member whose socket was never blocked: the ring may overtake it before a flush comes to it.
-      if (member.state !== 'steady') this.hasLaggards = true;
+      if (member !== undefined) this.writeMember(ws, member);
     }
+  }
+
+  private writeMember(ws: EdgeSocket<SocketData>, member: Member): void {
+    let given = this.writeRun(ws, member);
+    for (;;) {
+      const frame = nextFrame(this.parts, member, given);
+      if (frame === undefined) break;
+      const size = this.wireBytes(member, frame);
+      if (size > cork.leftBytes) {
+        cork.rest = cork.leftBytes === CORK_BYTES ? 'large' : 'more';
+        break;
+      }
+      this.write(ws, member, frame);
+      cork.leftBytes -= size;
+      given = frame.lastRev;
+      if (member.state !== 'steady') this.delivered(member, given);
+    }
+    // The ring is told once of all that a steady member was sent.
+    if (given > member.cursor) this.delivered(member, given);
+    // Also a member whose socket was never blocked: the ring may overtake it before a flush comes to it.
+    if (member.state !== 'steady') this.hasLaggards = true;
+  }
+
+  /** A burst: what goes uncompressed, one revision a message, to a steady member; rev of the last that fitted. */
+  private writeRun(ws: EdgeSocket<SocketData>, member: Member): number {
+    const { cursor, openingBytes, openingWords } = member;
+    const { ring } = member.room;
+    const { headRev } = ring;
+    const isBurst = member.state === 'steady' && !member.batch && headRev - cursor > 1;
+    if (!isBurst || openingBytes > OPENING_BYTES || this.deflate === 'per-socket') return cursor;
+    const run = this.parts.frames.run(ring, this.protocol, cursor + 1, headRev, this.deflate === 'once');
+    if (run === undefined) return cursor;
+    const { bodyBytes } = run.messages;
+    const messages = run.messages.messages(openingBytes);
+    let { leftBytes } = cork;
+    let at = cursor + 1 - run.firstRev;
+    for (; at < messages.length; at += 1) {
+      const message = messages[at];
+      const size = HEADER_BYTES + openingBytes + (bodyBytes[at] ?? 0);
+      if (message === undefined || size > leftBytes) break;
+      run.messages.open(at, openingWords, openingBytes);
+      ws.send(message, false, false);
+      leftBytes -= size;
+    }
+    cork.leftBytes = leftBytes;
+    return run.firstRev + at - 1;
   }
 
   /** Writes as much as may go in one call, and says what is left. */
   private writeSome(ws: EdgeSocket<SocketData>): Rest {
     const { members } = this;
     const member = members[0];
-    if (member !== undefined && members.length === 1 && !this.deflates && isOneMessage(member)) {
+    if (member !== undefined && members.length === 1 && this.deflate === 'off' && isOneMessage(member)) {
       // The usual case: a message in one piece needs no cork, which is 0.5 µs less.
       return this.writeAlone(ws, member) && member.cursor < member.room.ring.headRev ? 'more' : 'none';
     }
@@ -234,11 +265,12 @@ export class Session {
   }
 
   private writeInCork(ws: EdgeSocket<SocketData>): Rest {
-    this.rest = 'none';
-    corked.session = this;
+    cork.session = this;
+    cork.leftBytes = CORK_BYTES;
+    cork.rest = 'none';
     ws.cork(writeCorked);
-    corked.session = undefined;
-    return this.rest;
+    cork.session = undefined;
+    return cork.rest;
   }
 
   /** Writes the member's next message, without a cork; whether there was one. */
@@ -252,20 +284,20 @@ export class Session {
     return frame !== undefined;
   }
 
+  /** The frame as it is deflated for all; null: this socket gets the body. */
+  private deflated(frame: PreparedFrame): Buffer | null {
+    return this.deflate === 'once' ? frame.deflated() : null;
+  }
+
   private wireBytes(member: Member, frame: PreparedFrame): number {
-    const bodyBytes = (this.deflates ? frame.deflated() : null)?.length ?? frame.bodyBytes;
-    return HEADER_BYTES + member.openingBytes + bodyBytes;
+    return HEADER_BYTES + member.openingBytes + (this.deflated(frame)?.length ?? frame.bodyBytes);
   }
 
   /** One message, whole. The socket was empty when this cork began, so that no fragment can be dropped. */
   private write(ws: EdgeSocket<SocketData>, member: Member, frame: PreparedFrame): void {
-    if (this.deflates && this.parts.settings.deflate === 'per-socket') {
-      ws.send(Buffer.concat([member.opening, frame.body]), false, true);
-      return;
-    }
-    const deflated = this.deflates ? frame.deflated() : null;
+    const deflated = this.deflated(frame);
     if (deflated === null) {
-      ws.send(frame.message(member), false, false);
+      ws.send(frame.message(member), false, this.deflate === 'per-socket');
     } else {
       ws.sendFirstFragment(this.protocol.first, false, true);
       ws.sendFragment(member.stored, false);

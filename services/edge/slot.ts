@@ -7,8 +7,8 @@ import type { RevisionFields } from '../log/revision-json.js';
 import type { RingSlot } from './frame-ring.js';
 import type { PreparedFrame } from './prepared-frame.js';
 
-/** What a slot costs beside its data: its objects, and those of its frame, as measured (300 bytes of data: 2.3 KB). */
-const SLOT_OVERHEAD_BYTES = 1_600;
+/** What a slot costs beside its data: its objects, and those of its frame, as measured (300 bytes of data: 2.7 KB). */
+const SLOT_OVERHEAD_BYTES = 2_000;
 
 export class Slot implements RingSlot {
   /** The data, and about as much again for its frame. */

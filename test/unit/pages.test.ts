@@ -134,8 +134,8 @@ describe('catch-up pages', () => {
   it('[F15] keeps pages up to a number of bytes, the longest unused go first', async () => {
     const { containing, reader } = await pagesOf(
       { count: 50, data: () => JSON.stringify('x'.repeat(1_000)) },
-      // A page costs twice 10 × (2 × 1,002 + 1,600) = 72,080 bytes: two fit.
-      { pageCacheBytes: 150_000 },
+      // A page costs twice 10 × (2 × 1,002 + 2,000) = 80,080 bytes: two fit.
+      { pageCacheBytes: 170_000 },
     );
     await containing(1);
     await containing(11);

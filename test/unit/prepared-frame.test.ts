@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { inflateFragments } from '../../services/edge/compress-once.js';
 import { EdgeCounters } from '../../services/edge/counters.js';
-import { FRAGMENTS_BYTES, inWords, PreparedFrame } from '../../services/edge/prepared-frame.js';
+import { inWords } from '../../services/edge/message-run.js';
+import { FRAGMENTS_BYTES, PreparedFrame } from '../../services/edge/prepared-frame.js';
 
 const MIN_SAVING_BYTES = 256;
 const LONG = Buffer.from(`{"room":"doc-é","data":"${'revision '.repeat(100)}"}}`);
