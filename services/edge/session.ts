@@ -296,8 +296,12 @@ export class Session {
   /** One message, whole. The socket was empty when this cork began, so that no fragment can be dropped. */
   private write(ws: EdgeSocket<SocketData>, member: Member, frame: PreparedFrame): void {
     const deflated = this.deflated(frame);
-    if (deflated === null) {
-      ws.send(frame.message(member), false, this.deflate === 'per-socket');
+    if (this.deflate === 'per-socket') {
+      this.parts.counters.bodiesDeflated += 1;
+      this.parts.counters.bytesDeflated += frame.bodyBytes;
+      ws.send(frame.message(member), false, true);
+    } else if (deflated === null) {
+      ws.send(frame.message(member), false, false);
     } else {
       ws.sendFirstFragment(this.protocol.first, false, true);
       ws.sendFragment(member.stored, false);
