@@ -1,7 +1,8 @@
 /**
  * What a broadcast costs a server: CPU time per delivery, and the time to the last byte, of this edge, raw
- * uWebSockets.js publish, ws and Socket.IO, plain and deflated, one message at a time and in bursts. All servers are up
- * at once, each in a process of its own with its own clients, and take turns in every repetition, so ratios are paired.
+ * uWebSockets.js publish, ws and Socket.IO, plain and deflated, one message at a time and in bursts. What is compared is
+ * up at once, each server in a process of its own with its own clients, and takes turns in every repetition, so ratios
+ * are paired; first everything plain, then everything deflated.
  *
  * All send the same text, but the edge's clients have an id each (as many distinct ids as sockets). The edge compresses
  * whatever can be compressed (EDGE_DEFLATE_MIN_SAVING 0); by default it would send 300 bytes as they are. Publishing
@@ -22,6 +23,7 @@ const QUICK_SOCKETS = 1_000;
 /** A process may hold 20,000 descriptors. */
 const SOCKETS_PER_CLIENT = 10_000;
 const BURST = 20;
+const SIZES = [300, 4_096];
 /** Deflating 200,000 messages one by one takes such servers tens of seconds: in one repetition, in none when quick. */
 const SLOW_REPETITIONS = 1;
 const TIMEOUT_MS = 100_000;
@@ -46,16 +48,20 @@ interface Measured {
 /** `n`: sockets of each server. */
 export async function runFanout({ n, json, quick }: BenchOptions): Promise<void> {
   const sockets = n ?? (quick ? QUICK_SOCKETS : SOCKETS);
-  const bench = new Bench(sockets, quick);
-  try {
-    await bench.start();
-    const measured = await bench.measure(quick ? QUICK_REPETITIONS : REPETITIONS);
-    const table = newTable(json);
-    for (const each of measured) table.add(row(each, measured, sockets));
-    table.end(`${sockets} sockets per server; CPU of the server's process; medians, in brackets lowest and highest`);
-  } finally {
-    await bench.stop();
+  const table = newTable(json);
+  for (const deflate of [false, true]) {
+    const bench = new Bench(sockets, deflate, quick);
+    try {
+      await bench.start();
+      for (const bytes of SIZES) {
+        const measured = await bench.measure(bytes, quick ? QUICK_REPETITIONS : REPETITIONS);
+        for (const each of measured) table.add(row(each, measured, sockets));
+      }
+    } finally {
+      await bench.stop();
+    }
   }
+  table.end(`${sockets} sockets per server; CPU of the server's process; medians, in brackets lowest and highest`);
 }
 
 class Bench {
@@ -65,11 +71,12 @@ class Bench {
 
   constructor(
     private readonly sockets: number,
+    private readonly deflate: boolean,
     private readonly quick: boolean,
   ) {}
 
   async start(): Promise<void> {
-    for (const cell of this.cells()) {
+    for (const cell of this.cells(0)) {
       const name = stationName(cell);
       if (this.stations.has(name)) continue;
       const { server, deflate, batch } = cell;
@@ -79,8 +86,8 @@ class Bench {
     }
   }
 
-  async measure(repetitions: number): Promise<Measured[]> {
-    const all: Measured[] = this.cells().map((cell) => ({ cell, cpuUs: [], lastByteMs: [], wireBytes: 0 }));
+  async measure(bytes: number, repetitions: number): Promise<Measured[]> {
+    const all: Measured[] = this.cells(bytes).map((cell) => ({ cell, cpuUs: [], lastByteMs: [], wireBytes: 0 }));
     // The first round warms up, and is not counted.
     for (let repetition = -1; repetition < repetitions; repetition += 1) {
       for (const measured of all) {
@@ -105,19 +112,14 @@ class Bench {
     return station.broadcast(cell.bytes, cell.burst, TIMEOUT_MS);
   }
 
-  /** Those that are compared stand next to each other. */
-  private cells(): Cell[] {
+  private cells(bytes: number): Cell[] {
     const cells: Cell[] = [];
-    for (const bytes of [300, 4_096]) {
-      for (const deflate of [false, true]) {
-        for (const burst of [1, BURST]) {
-          for (const server of ['uws', 'edge', 'ws', 'socket.io'] as const) {
-            const cell = { server, deflate, bytes, burst, batch: false };
-            if (this.quick && isSlow(cell)) continue;
-            cells.push(cell);
-            if (server === 'edge' && burst > 1) cells.push({ ...cell, batch: true });
-          }
-        }
+    for (const burst of [1, BURST]) {
+      for (const server of ['uws', 'edge', 'ws', 'socket.io'] as const) {
+        const cell = { server, deflate: this.deflate, bytes, burst, batch: false };
+        if (this.quick && isSlow(cell)) continue;
+        cells.push(cell);
+        if (server === 'edge' && burst > 1) cells.push({ ...cell, batch: true });
       }
     }
     return cells;

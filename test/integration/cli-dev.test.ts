@@ -3,7 +3,8 @@ import { createServer, type Server } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
 import { descendantsOf, isAlive, KeptProcess } from '../support/built-program.js';
-import { freePort, NatsServer } from '../support/nats-server.js';
+import { freePort } from '../support/free-port.js';
+import { NatsServer } from '../support/nats-server.js';
 import { waitFor } from '../support/wait-for.js';
 
 const ANY_PORTS = ['--edge-port', '0', '--producer-port', '0', '--revision-port', '0'];

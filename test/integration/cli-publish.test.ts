@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { EXIT } from '../../services/cli/command.js';
 import { runCli, startCli } from '../support/cli-context.js';
-import { freePort } from '../support/nats-server.js';
+import { freePort } from '../support/free-port.js';
 import { waitFor } from '../support/wait-for.js';
 
 type Answer = (response: ServerResponse) => void;

@@ -1,7 +1,8 @@
 /** `revcast producer`, `revision` and `edge` as processes of their own: before NATS is there, with it, and at the end. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { KeptProcess } from '../support/built-program.js';
-import { freePort, NatsServer } from '../support/nats-server.js';
+import { freePort } from '../support/free-port.js';
+import { NatsServer } from '../support/nats-server.js';
 import { waitFor } from '../support/wait-for.js';
 
 const SERVICES = ['producer', 'revision', 'edge'] as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TestEdge } from '../support/edge.js';
-import { freePort } from '../support/nats-server.js';
+import { freePort } from '../support/free-port.js';
 import { PlainClient } from '../support/plain-client.js';
 import { RawClient } from '../support/raw-client.js';
 import { waitFor } from '../support/wait-for.js';

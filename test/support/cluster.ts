@@ -9,7 +9,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, NatsServer } from './nats-server.js';
+import { freePort } from './free-port.js';
+import { NatsServer } from './nats-server.js';
 import { waitFor } from './wait-for.js';
 
 const PROGRAM = fileURLToPath(new URL('../../dist/services/cli/main.js', import.meta.url));

@@ -5,7 +5,8 @@
  * start afresh where that happened.
  */
 import { rm } from 'node:fs/promises';
-import { freePort, NatsServer } from './nats-server.js';
+import { freePort } from './free-port.js';
+import { NatsServer } from './nats-server.js';
 import { waitFor } from './wait-for.js';
 
 const NODES = 3;

@@ -6,11 +6,12 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect as connectSocket, createServer, type AddressInfo } from 'node:net';
+import { connect as connectSocket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { freePort } from './free-port.js';
 import { waitFor } from './wait-for.js';
 
 const FETCH = fileURLToPath(new URL('../../deploy/nats/fetch-server.sh', import.meta.url));
@@ -137,17 +138,6 @@ export class NatsServer {
     await exited;
     clearTimeout(timer);
   }
-}
-
-/** A TCP port on 127.0.0.1 that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function serverBinary(): Promise<string> {
