@@ -38,6 +38,13 @@ interface Sample {
   readonly deliveries: number;
 }
 
+interface Offered {
+  readonly samples: readonly Sample[];
+  readonly live: { readonly atThird: number; readonly atEnd: number };
+  readonly revisions: number;
+  readonly caughtUpMs: number;
+}
+
 interface Row {
   readonly bench: 'overload';
   readonly sockets: number;
@@ -50,10 +57,12 @@ interface Row {
   /** Until then from the end of the overload. */
   readonly caughtUpMs: number;
   readonly complete: boolean;
-  /** Resident memory before, after a third of the time, and at the end. */
-  readonly rssMbBefore: number;
-  readonly rssMbAtThird: number;
-  readonly rssMbAtEnd: number;
+  /** Memory in use after a full collection: before, after a third of the time, and at the end. */
+  readonly liveMbBefore: number;
+  readonly liveMbAtThird: number;
+  readonly liveMbAtEnd: number;
+  /** Resident memory at its highest: with what V8 had not collected yet. */
+  readonly rssMbMax: number;
   /** By how much the log in memory grew in the last two thirds. */
   readonly logMb: number;
   /** Members that the ring had overtaken, and came from pages. */
@@ -76,7 +85,7 @@ export async function runOverload({ n, json, quick }: BenchOptions): Promise<voi
 }
 
 class Bench {
-  private readonly edge = Child.start<EdgeApi>(new URL('servers/edge.ts', import.meta.url));
+  private readonly edge = Child.start<EdgeApi>(new URL('servers/edge.ts', import.meta.url), { node: ['--expose-gc'] });
   private readonly client = Child.start<ClientApi>(new URL('load/client.ts', import.meta.url));
 
   constructor(private readonly sockets: number) {}
@@ -106,15 +115,15 @@ class Bench {
   }
 
   async overload(capacity: number, seconds: number): Promise<Row> {
+    const liveBefore = await this.liveBytes();
     const before = await this.sample();
     const entered = (await this.edge.call('counters', undefined))?.stragglersEntered ?? 0;
     const perSecond = Math.round(capacity * OVERLOAD);
     await this.edge.call('watchLoop', undefined);
-    const { samples, revisions, caughtUpMs } = await this.offer(perSecond, seconds);
+    const { samples, live, revisions, caughtUpMs } = await this.offer(perSecond, seconds);
     const { p99Ms } = await this.edge.call('loopDelay', undefined);
-    const third = samples[Math.floor(samples.length / 3)];
     const end = samples.at(-1);
-    if (third === undefined || end === undefined) throw new Error('samples were taken');
+    if (end === undefined) throw new Error('samples were taken');
     const counters = await this.edge.call('counters', undefined);
     return {
       bench: 'overload',
@@ -125,9 +134,10 @@ class Bench {
       behindRevisions: round(revisions - (end.deliveries - before.deliveries) / this.sockets, 0),
       caughtUpMs: round(caughtUpMs, 0),
       complete: true,
-      rssMbBefore: round(before.rssBytes / BYTES_PER_MB, 1),
-      rssMbAtThird: round(third.rssBytes / BYTES_PER_MB, 1),
-      rssMbAtEnd: round(end.rssBytes / BYTES_PER_MB, 1),
+      liveMbBefore: round(liveBefore / BYTES_PER_MB, 1),
+      liveMbAtThird: round(live.atThird / BYTES_PER_MB, 1),
+      liveMbAtEnd: round(live.atEnd / BYTES_PER_MB, 1),
+      rssMbMax: round(Math.max(...samples.map(({ rssBytes }) => rssBytes)) / BYTES_PER_MB, 1),
       logMb: round((((revisions * 2) / 3) * (BYTES + ENTRY_BYTES)) / BYTES_PER_MB, 1),
       stragglers: (counters?.stragglersEntered ?? 0) - entered,
       loopDelayP99Ms: round(p99Ms, 1),
@@ -139,27 +149,34 @@ class Bench {
   }
 
   /** Offers at a rate, and takes samples meanwhile; then waits until every socket has everything. Throws if not. */
-  private async offer(
-    perSecond: number,
-    seconds: number,
-  ): Promise<{ samples: Sample[]; revisions: number; caughtUpMs: number }> {
+  private async offer(perSecond: number, seconds: number): Promise<Offered> {
     const group = SINGLE_ROOM;
     const durationMs = seconds * 1_000;
     const revisions = Math.round(perSecond * seconds);
     await this.client.call('arm', { group, messages: revisions, readEveryMs: READ_EVERY_MS });
     const samples = [await this.sample()];
+    const live = { atThird: 0, atEnd: 0 };
     const offered = this.edge.call('offer', { room: SINGLE_ROOM, bytes: BYTES, perSecond, burst: 1, durationMs });
     let count: number | undefined;
     while (count === undefined) {
       count = await Promise.race([offered, pause(SAMPLE_MS)]);
       samples.push(await this.sample());
+      const passedMs = (samples.at(-1)?.atMs ?? 0) - (samples[0]?.atMs ?? 0);
+      if (live.atThird === 0 && passedMs > durationMs / 3) live.atThird = await this.liveBytes();
     }
+    live.atEnd = await this.liveBytes();
     if (count !== revisions) throw new Error(`overload: ${count} revisions were offered instead of ${revisions}`);
     const received = await this.client.call('received', { group, timeoutMs: CATCH_UP_MS }, CATCH_UP_MS * 2);
     if (received.completeAtMs === null || received.faults.length > 0) {
       throw new Error(`overload: ${received.faults.join('; ')}`);
     }
-    return { samples, revisions, caughtUpMs: received.completeAtMs - (samples.at(-1)?.atMs ?? 0) };
+    return { samples, live, revisions, caughtUpMs: received.completeAtMs - (samples.at(-1)?.atMs ?? 0) };
+  }
+
+  /** V8's heap, the buffers outside it and what uWebSockets.js holds, after everything that can be collected was. */
+  private async liveBytes(): Promise<number> {
+    const { heapUsed, arrayBuffers, nativeHeap } = await this.edge.call('memory', undefined);
+    return heapUsed + Math.max(arrayBuffers, nativeHeap);
   }
 
   private async sample(): Promise<Sample> {
@@ -185,10 +202,11 @@ function newTable(json: boolean): Table<Row> {
     ['behind', ({ behindRevisions }) => String(behindRevisions)],
     ['caught up after ms', ({ caughtUpMs }) => String(caughtUpMs)],
     ['stragglers', ({ stragglers }) => String(stragglers)],
-    ['MB before', ({ rssMbBefore }) => String(rssMbBefore)],
-    ['at a third', ({ rssMbAtThird }) => String(rssMbAtThird)],
-    ['at the end', ({ rssMbAtEnd }) => String(rssMbAtEnd)],
+    ['live MB before', ({ liveMbBefore }) => String(liveMbBefore)],
+    ['at a third', ({ liveMbAtThird }) => String(liveMbAtThird)],
+    ['at the end', ({ liveMbAtEnd }) => String(liveMbAtEnd)],
     ['since a third, of the log', ({ logMb }) => String(logMb)],
+    ['resident MB at most', ({ rssMbMax }) => String(rssMbMax)],
     ['loop delay p99 ms', ({ loopDelayP99Ms }) => loopDelayP99Ms.toFixed(1)],
     ['complete', ({ complete }) => (complete ? 'yes' : 'no')],
   ]);
