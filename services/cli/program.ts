@@ -84,7 +84,12 @@ function option(property: string, setting: Setting<unknown>): Option {
   const negated = setting.value === undefined && setting.fallback === true ? 'not: ' : '';
   const description = `${negated}${setting.help} (${defaultText(setting)}env ${setting.env})`;
   const flag = flagName(property);
-  if (setting.value !== undefined) return new Option(`--${flag} <${setting.value}>`, description);
+  if (setting.value !== undefined) {
+    const valued = new Option(`--${flag} <${setting.value}>`, description);
+    const { separator } = setting;
+    if (separator === undefined) return valued;
+    return valued.argParser((value, before?: string) => (before === undefined ? value : before + separator + value));
+  }
   return new Option(setting.fallback === true ? `--no-${flag}` : `--${flag}`, description);
 }
 

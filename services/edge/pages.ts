@@ -79,6 +79,7 @@ export class Pages {
       limit: end - start + 1,
       maxBytes: this.settings.pageBytes,
     });
+    if (answer.kind === 'truncated') this.forget(room, epoch, answer.firstRev);
     if (answer.kind !== 'entries') return answer;
     if (answer.head !== null && answer.head.epoch !== epoch) return { kind: 'epoch_changed', head: answer.head };
     const slots = answer.entries.flatMap(slotsOf);
@@ -87,6 +88,18 @@ export class Pages {
     const complete = slots.length > 0 && (page.lastRev === end || page.lastRev < (answer.head?.rev ?? 0));
     if (complete) this.keep(name, page);
     return { kind: 'page', page };
+  }
+
+  /**
+   * Retention removed revisions of the room before `firstRev`: pages of them must not be what a newcomer begins with, who
+   * would be told a moment later that what follows is gone, again and again.
+   */
+  private forget(room: string, epoch: string, firstRev: number): void {
+    for (const [name, page] of this.kept) {
+      if (page.lastRev >= firstRev || name !== `${epoch} ${page.firstRev} ${room}`) continue;
+      this.kept.delete(name);
+      this.keptBytes -= page.bytes;
+    }
   }
 
   private keep(name: string, page: Page): void {

@@ -6,7 +6,7 @@
 export const STREAM = 'REVISIONS';
 export const STORED_SUBJECTS = 'rev.>';
 export const LIVE_SUBJECTS = 'live.>';
-const PARTITIONS = 16;
+export const PARTITIONS = 16;
 
 /** Stable across versions and machines: FNV-1a (32 bit) of the name's UTF-8, modulo 16. */
 function partitionOf(room: string): number {
@@ -23,4 +23,15 @@ export function storedSubject(room: string): string {
 /** live.<partition>.<token>: where the room's committed entries are republished. */
 export function liveSubject(room: string): string {
   return `live.${partitionOf(room)}.${Buffer.from(room).toString('base64url')}`;
+}
+
+/** The stored subjects of all rooms of a partition. */
+export function storedSubjects(partition: number): string {
+  return `rev.${partition}.>`;
+}
+
+/** The room whose entries are stored there; undefined where it is no room's subject. */
+export function roomOfStored(subject: string): string | undefined {
+  const room = Buffer.from(subject.slice(subject.lastIndexOf('.') + 1), 'base64url').toString();
+  return storedSubject(room) === subject ? room : undefined;
 }

@@ -16,6 +16,8 @@ export interface Setting<T> {
   readonly fallback: T;
   /** Name of the value in help, for example "ms"; absent for switches. */
   readonly value?: string;
+  /** The flag may be given several times: its values are joined with this, as the variable has them. */
+  readonly separator?: string;
   /** May hold a secret: never shown, not even in a complaint about it. */
   readonly secret?: boolean;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Page } from '../../services/edge/page.js';
 import { Pages, type PageAnswer, type PagesSettings } from '../../services/edge/pages.js';
+import { headOf } from '../../services/log/log.js';
 import { MemoryStore } from '../../services/log/memory-store.js';
 import { RevcastError } from '../../services/shared/errors.js';
 import { Gate, History, ReaderDouble } from '../support/edge-doubles.js';
@@ -122,6 +123,23 @@ describe('catch-up pages', () => {
     const first = store.entriesOf(ROOM)[0]?.firstRev;
     const answer = await containing(3);
     expect(answer).toMatchObject({ kind: 'truncated', firstRev: first, head: { rev: 60, tag: history.last.tag } });
+  });
+
+  it('[G5] pages of what is gone are forgotten when that is known, those of what is kept stay', async () => {
+    const { containing, store, reader, history } = await pagesOf({ count: 35 });
+    for (const rev of [1, 11, 21]) await containing(rev);
+    const { epoch } = history;
+    const truncated = { kind: 'truncated', firstRev: 21, head: { ...headOf(history.last) } } as const;
+    reader.nextRange(() => Promise.resolve(truncated));
+    expect(await containing(31)).toEqual(truncated);
+    const { range } = reader.asked;
+    await containing(21);
+    expect(reader.asked.range).toBe(range);
+    for (const rev of [1, 11]) {
+      reader.nextRange(() => Promise.resolve(truncated));
+      expect(await containing(rev, epoch)).toEqual(truncated);
+    }
+    expect(store.entriesOf(ROOM)).toHaveLength(35);
   });
 
   it('[D4] another epoch: epoch_changed, also for the first page', async () => {
