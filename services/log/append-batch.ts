@@ -4,7 +4,7 @@
  */
 import { RevcastError } from '../shared/errors.js';
 import type { NewEntry } from './entry-store.js';
-import type { Append, Appended, Entry, StoredRevision } from './log.js';
+import { headOf, type Append, type Appended, type Entry, type NewSnapshot, type StoredRevision } from './log.js';
 import { newAppendId, newEpoch, newTag, type Numbering } from './numbering.js';
 
 /** Bytes that an entry has beside its revisions: room name, ids, numbers, tags of fields. */
@@ -14,9 +14,15 @@ const REVISION_OVERHEAD_BYTES = 40;
 /** More revisions than this go out in several entries, unless they are one append. */
 const MAX_BATCH_REVISIONS = 2_000;
 
-/** An append that waits for its answer. */
+/** A snapshot that a room begins with. */
+export type Base = Pick<NewSnapshot, 'rev' | 'data' | 'replaces'>;
+
+/** An append; or, without revisions, a base, which is a batch of its own. */
+export type Publication = Append & { readonly base?: Base };
+
+/** A publication that waits for its answer. */
 export interface PendingAppend {
-  readonly append: Append;
+  readonly append: Publication;
   readonly bytes: number;
   /** On the monotonic clock, in milliseconds. */
   readonly deadline: number;
@@ -27,8 +33,8 @@ export interface PendingAppend {
 }
 
 /** Upper bound of what the append adds to an encoded entry. */
-export function appendBytes(append: Append): number {
-  let bytes = Buffer.byteLength(append.key ?? '');
+export function appendBytes(append: Publication): number {
+  let bytes = Buffer.byteLength(append.key ?? '') + (append.base?.data.length ?? 0);
   for (const revision of append.revisions) {
     bytes += revision.data.length + Buffer.byteLength(revision.author ?? '') + REVISION_OVERHEAD_BYTES;
   }
@@ -80,6 +86,8 @@ export class AppendBatch {
   /** The entry to store, with times from `now` that never go back. */
   build(room: string, now: number): NewEntry {
     const time = Math.max(now, this.state.time);
+    const base = this.appends[0]?.append.base;
+    if (base !== undefined) return this.buildBase(room, time, base);
     const revisions: StoredRevision[] = [];
     for (const { append } of this.appends) {
       append.revisions.forEach((revision, index) => {
@@ -103,8 +111,28 @@ export class AppendBatch {
     };
   }
 
+  private buildBase(room: string, time: number, { rev, data }: Base): NewEntry {
+    return {
+      room,
+      epoch: newEpoch(),
+      tag: newTag(),
+      appendId: newAppendId(),
+      firstRev: rev + 1,
+      previousTime: time,
+      previousSeq: this.state.seq,
+      revisions: [],
+      base: data,
+    };
+  }
+
   /** Answers every append with its part of the stored entry. */
   answer(entry: Entry): void {
+    if (entry.base !== undefined) {
+      for (const { resolve } of this.appends) {
+        resolve({ ...headOf(entry), firstRev: entry.firstRev, duplicate: false });
+      }
+      return;
+    }
     let firstRev = entry.firstRev;
     for (const { append, resolve } of this.appends) {
       const rev = firstRev + append.revisions.length - 1;

@@ -33,6 +33,7 @@ export function toEntryMessage(entry: NewEntry): messages.log.Entry.$Shape {
       key: revision.key ?? '',
       appendSize: revision.appendSize ?? 0,
     })),
+    ...(entry.base === undefined ? {} : { base: entry.base }),
   };
 }
 
@@ -46,13 +47,14 @@ export function fromEntryMessage(message: messages.log.Entry): NewEntry {
     previousTime: message.previousTime,
     previousSeq: message.previousSeq,
     revisions: message.revisions.map(toRevision),
+    ...(message.base.length === 0 ? {} : { base: message.base }),
   };
   assert(
     entry.room !== '' &&
       entry.epoch !== '' &&
       Number.isSafeInteger(entry.firstRev) &&
       entry.firstRev >= 1 &&
-      entry.revisions.length > 0,
+      entry.revisions.length > 0 === (entry.base === undefined),
     'a sound entry',
   );
   return entry;

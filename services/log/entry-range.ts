@@ -13,9 +13,9 @@ export function cutEntry(entry: Entry, fromRev: number, limit: number): Entry {
   };
 }
 
-/** Bytes of the entry's revisions, as `maxBytes` of a range counts them. */
+/** Bytes of the entry's revisions, as `maxBytes` of a range counts them, or of its base. */
 export function entryBytes(entry: Entry): number {
-  let bytes = 0;
+  let bytes = entry.base?.length ?? 0;
   for (const revision of entry.revisions) bytes += revision.data.length + (revision.author?.length ?? 0);
   return bytes;
 }
@@ -36,7 +36,10 @@ export class RangeCollector {
     this.bytesLeft = options.maxBytes;
   }
 
-  /** Takes the room's next entry; false when the range is complete without it. Entries before the range are skipped. */
+  /**
+   * Takes the room's next entry; false when the range is complete without it. Entries before the range are skipped, and
+   * so is a base, which ends before the first revision that can be asked for.
+   */
   add(entry: Entry): boolean {
     if (this.left === 0) return false;
     if (lastRev(entry) < this.nextRev) return true;

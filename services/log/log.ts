@@ -3,6 +3,10 @@
  * order per room, numbers them without holes, and tells followers of what is committed. Two adapters implement this
  * port: memory (the embedded default, nothing survives the process) and jetstream. One contract suite
  * (test/contract) runs on both; SPEC.md's rules L1 to L12 say what it holds them to.
+ *
+ * A room begins with its first revisions, or with a base entry: a snapshot at some revision N (a document that lived
+ * elsewhere before). A base entry has no revisions; the numbering goes on with N + 1. It is stored like any entry, so
+ * it mints the epoch, gives the head a tag, is told to followers, and is removed with the room.
  */
 
 /** Where a reader stands in a room: after revision `rev` of numbering `epoch`. */
@@ -11,11 +15,11 @@ export interface Position {
   readonly epoch: string;
   /** 0 before the room's first revision. */
   readonly rev: number;
-  /** Eight hex digits: the tag of the entry that holds `rev`; empty when rev is 0. */
+  /** Eight hex digits: the tag of the entry that holds `rev`, or of the base that ends with it; empty with the epoch. */
   readonly tag: string;
 }
 
-/** The newest revision of a room. */
+/** The newest revision of a room; in a room that began with a snapshot and has no revisions yet, where that stands. */
 export interface Head extends Position {
   /** The log's sequence number of the head's entry: a hint for `range`. */
   readonly seq: number;
@@ -35,7 +39,7 @@ export interface StoredRevision {
   readonly data: Uint8Array;
 }
 
-/** What is stored: consecutive revisions of one room, committed together. */
+/** What is stored: consecutive revisions of one room, committed together; or a base, which has none. */
 export interface Entry {
   readonly room: string;
   readonly epoch: string;
@@ -44,11 +48,13 @@ export interface Entry {
   /** Names the publication of this entry; unique. */
   readonly appendId: string;
   readonly firstRev: number;
-  /** Time of the revision before `firstRev`, 0 if there is none. */
+  /** Time of the revision before `firstRev`, or of the base; 0 if there is none. */
   readonly previousTime: number;
   /** seq of the room's entry before this one, 0 if there is none. */
   readonly previousSeq: number;
   readonly revisions: readonly StoredRevision[];
+  /** Of a base entry, and only of one: the snapshot that the numbering begins with, at revision `firstRev - 1`. */
+  readonly base?: Uint8Array;
   /** The log's sequence number: grows with every entry of every room. */
   readonly seq: number;
 }
@@ -83,6 +89,25 @@ export interface Appended {
   readonly duplicate: boolean;
 }
 
+/** The content of a room at a revision: a reader who has it needs only what follows. */
+export interface Snapshot extends Position {
+  /** Time of the revision. */
+  readonly time: number;
+  /** UTF-8 JSON text without white space between its tokens. */
+  readonly data: Uint8Array;
+}
+
+export interface NewSnapshot {
+  /** At or below the head. In an empty room any revision, 0 too: the room begins there. */
+  readonly rev: number;
+  /** UTF-8 JSON text without white space between its tokens. */
+  readonly data: Uint8Array;
+  /** Refuse with `epoch_changed` unless this is the room's numbering. */
+  readonly epoch?: string;
+  /** Begin a new numbering at `rev` in place of this one, whose history was lost where the revisions come from. */
+  readonly replaces?: string;
+}
+
 export interface RangeOptions {
   /** At most so many revisions; at least 1. */
   readonly limit: number;
@@ -95,7 +120,7 @@ export interface RangeOptions {
 export type Range =
   /** Consecutive entries from the asked revision on, the first and last cut to the range; empty when it is above the head. */
   | { readonly kind: 'entries'; readonly entries: readonly Entry[]; readonly head: Head }
-  /** The asked revision is older than what the log keeps of the room. */
+  /** The asked revision is older than what the log keeps of the room; `firstRev` may be yet to come, behind a base. */
   | { readonly kind: 'truncated'; readonly firstRev: number; readonly head: Head }
   /** The room has no revisions. */
   | { readonly kind: 'empty' };
@@ -152,16 +177,29 @@ export interface Log extends LiveLog {
    * (JetStream's leader). Throws `log_unavailable`.
    */
   heads(rooms: readonly string[]): Promise<ReadonlyMap<string, Head | null>>;
+
+  /**
+   * The room's snapshot, null where its present numbering has none. It may be a little stale, and whether what follows
+   * it is still kept is for `range` to say. Throws `log_unavailable`.
+   */
+  snapshot(room: string): Promise<Snapshot | null>;
+
+  /**
+   * Keeps the snapshot in place of the one before. An empty room begins with it. The same again is answered as before.
+   * Throws `snapshot_above_head` (details: head), `snapshot_outdated` (details: kept), `history_truncated` (details:
+   * firstRev, head) when that revision is no longer kept, `epoch_changed` (details: head), `too_large`, and what
+   * `append` throws; after `outcome_unknown` a retry is safe.
+   */
+  putSnapshot(room: string, snapshot: NewSnapshot): Promise<Snapshot>;
 }
 
-/** rev of the entry's last revision. */
+/** rev of the entry's last revision; of a base entry, the revision that it stands for. */
 export function lastRev(entry: Entry): number {
   return entry.firstRev + entry.revisions.length - 1;
 }
 
 /** The head that the room has when `entry` is its newest entry. */
 export function headOf(entry: Entry): Head {
-  const last = entry.revisions.at(-1);
-  if (last === undefined) throw new Error('invariant broken: an entry has at least one revision');
-  return { epoch: entry.epoch, rev: lastRev(entry), tag: entry.tag, seq: entry.seq, time: last.time };
+  const time = entry.revisions.at(-1)?.time ?? entry.previousTime;
+  return { epoch: entry.epoch, rev: lastRev(entry), tag: entry.tag, seq: entry.seq, time };
 }

@@ -12,12 +12,16 @@ import {
   type Head,
   type Log,
   type LogStatus,
+  type NewSnapshot,
   type Range,
   type RangeOptions,
+  type Snapshot,
 } from './log.js';
 import { firstIndex, MemoryStore } from './memory-store.js';
 import { RoomWriters } from './room-writers.js';
 import type { WriterSettings } from './room-writer.js';
+import type { SnapshotStore } from './snapshot-store.js';
+import { Snapshots } from './snapshots.js';
 
 export interface MemoryLogParts {
   readonly clock: Clock;
@@ -25,6 +29,8 @@ export interface MemoryLogParts {
   readonly store?: MemoryStore;
   /** What the writers put through, where it differs from `store`: a store that loses answers, in tests. */
   readonly writeStore?: EntryStore;
+  /** Where snapshots are kept, where that is not `store`: likewise in tests. */
+  readonly snapshotStore?: SnapshotStore;
   readonly settings?: Partial<WriterSettings>;
 }
 
@@ -33,11 +39,22 @@ const DEFAULTS: WriterSettings = { appendDeadlineMs: 5_000, keyWindowRevisions: 
 export class MemoryLog implements Log {
   private readonly store: MemoryStore;
   private readonly writers: RoomWriters;
+  private readonly snapshots: Snapshots;
   private readonly followings = new Set<() => void>();
 
-  constructor({ clock, store = new MemoryStore(), writeStore = store, settings = {} }: MemoryLogParts) {
+  constructor(parts: MemoryLogParts) {
+    const { clock, store = new MemoryStore(), writeStore = store, snapshotStore = store.snapshots } = parts;
+    const settings = { ...DEFAULTS, ...parts.settings };
     this.store = store;
-    this.writers = new RoomWriters({ store: writeStore, clock, settings: { ...DEFAULTS, ...settings } });
+    this.writers = new RoomWriters({ store: writeStore, clock, settings });
+    this.snapshots = new Snapshots({
+      store: snapshotStore,
+      entries: store,
+      range: (...asked) => this.range(...asked),
+      begin: (room, base) => this.writers.begin(room, base),
+      clock,
+      deadlineMs: settings.appendDeadlineMs,
+    });
   }
 
   append(room: string, append: Append): Promise<Appended> {
@@ -80,6 +97,14 @@ export class MemoryLog implements Log {
       heads.set(room, newest === undefined ? null : headOf(newest));
     }
     return Promise.resolve(heads);
+  }
+
+  snapshot(room: string): Promise<Snapshot | null> {
+    return this.snapshots.read(room);
+  }
+
+  putSnapshot(room: string, snapshot: NewSnapshot): Promise<Snapshot> {
+    return this.snapshots.put(room, snapshot);
   }
 
   status(): LogStatus {

@@ -7,6 +7,7 @@
 import { entryBytes } from './entry-range.js';
 import type { EntryStore, NewEntry, PutOutcome } from './entry-store.js';
 import { lastRev, type Entry } from './log.js';
+import { MemorySnapshots } from './snapshot-store.js';
 
 const MAX_ROOM_BYTES = 64 * 1024 * 1024;
 /** Trimming moves the array: do it rarely. */
@@ -19,6 +20,7 @@ interface RoomEntries {
 
 export class MemoryStore implements EntryStore {
   readonly maxEntryBytes = 8 * 1024 * 1024;
+  readonly snapshots = new MemorySnapshots();
   private readonly rooms = new Map<string, RoomEntries>();
   private readonly listeners = new Map<string, Set<(entry: Entry) => void>>();
   private undelivered: Entry[] = [];

@@ -14,7 +14,14 @@
  */
 import { asError, assert, RevcastError } from '../shared/errors.js';
 import { sleep, type Clock } from '../shared/clock.js';
-import { AppendBatch, appendBytes, checkFits, type PendingAppend } from './append-batch.js';
+import {
+  AppendBatch,
+  appendBytes,
+  checkFits,
+  type Base,
+  type PendingAppend,
+  type Publication,
+} from './append-batch.js';
 import type { EntryStore, NewEntry } from './entry-store.js';
 import { KeyWindow } from './key-window.js';
 import type { Append, Appended, Entry } from './log.js';
@@ -63,6 +70,15 @@ export class RoomWriter {
 
   append(append: Append): Promise<Appended> {
     assert(append.revisions.length > 0, 'an append has revisions');
+    return this.enqueue(append);
+  }
+
+  /** Has the room begin with a snapshot. Throws `conflict` when it has begun, in another numbering than `base.replaces`. */
+  begin(base: Base): Promise<Appended> {
+    return this.enqueue({ revisions: [], base });
+  }
+
+  private enqueue(append: Publication): Promise<Appended> {
     const bytes = appendBytes(append);
     checkFits(bytes, this.parts.store.maxEntryBytes);
     if (this.queue.length >= MAX_QUEUED_APPENDS) {
@@ -109,7 +125,8 @@ export class RoomWriter {
 
   /** Reads what is needed, stores one batch. Throws what the store throws; the queue then still holds the appends. */
   private async round(): Promise<void> {
-    if (this.suspect) await this.verify();
+    // Whether a room has begun is not to be answered from what was read once: its history may have been removed.
+    if (this.suspect || this.queue.some(({ append }) => append.base !== undefined)) await this.verify();
     this.state ??= numberingAt(await this.parts.store.last(this.room, { confirmed: false }));
     if (this.state.keys === undefined && this.queue.some(({ append }) => append.key !== undefined)) {
       this.state = await this.readKeys(this.state);
@@ -135,13 +152,17 @@ export class RoomWriter {
     const later: PendingAppend[] = [];
     let full = false;
     for (const pending of this.queue) {
-      const { key, expectedRev } = pending.append;
+      const { key, expectedRev, base } = pending.append;
       const known = key === undefined ? undefined : state.keys?.find(key);
       if (full) later.push(pending);
       else if (known !== undefined) pending.resolve(known);
       // The same key twice, or an expectation that depends on what this batch stores: decided after it.
       else if (batch.hasKey(key)) later.push(pending);
-      else if (expectedRev !== undefined && expectedRev !== batch.rev) {
+      else if (base !== undefined) {
+        if (batch.appends.length > 0) later.push(pending);
+        else if (state.epoch !== '' && state.epoch !== base.replaces) pending.reject(hasBegun(state));
+        else full = batch.take(pending);
+      } else if (expectedRev !== undefined && expectedRev !== batch.rev) {
         if (batch.appends.length > 0) later.push(pending);
         else pending.reject(conflict(expectedRev, state));
       } else if (!batch.take(pending)) {
@@ -156,8 +177,9 @@ export class RoomWriter {
   /** Someone expects a head above the known one: another writer may have stored it, so look before saying no. */
   private async readAheadOfExpectations(): Promise<void> {
     const rev = this.state?.rev ?? 0;
-    if (!this.queue.some(({ append }) => append.expectedRev !== undefined && append.expectedRev > rev)) return;
-    await this.readOn();
+    const expectsMore = ({ append: { expectedRev, base } }: PendingAppend) =>
+      base !== undefined || (expectedRev !== undefined && expectedRev > rev);
+    if (this.queue.some(expectsMore)) await this.readOn();
   }
 
   private async store(batch: AppendBatch): Promise<Outcome> {
@@ -296,6 +318,12 @@ function giveUp(batch: AppendBatch): Outcome {
 
 function conflict(expectedRev: number, state: Numbering): RevcastError {
   return new RevcastError('conflict', `revision ${expectedRev} was expected to be the head, it is ${state.rev}`, {
+    details: { head: headDetails(state) },
+  });
+}
+
+function hasBegun(state: Numbering): RevcastError {
+  return new RevcastError('conflict', `the room has begun, its head is revision ${state.rev}`, {
     details: { head: headDetails(state) },
   });
 }

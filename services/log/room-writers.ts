@@ -1,5 +1,6 @@
 /** The writers of all rooms that this process appends to: made on demand, the longest idle dropped beyond MAX_ROOMS. */
 import { RevcastError } from '../shared/errors.js';
+import type { Base } from './append-batch.js';
 import type { Append, Appended } from './log.js';
 import { RoomWriter, type WriterParts } from './room-writer.js';
 
@@ -17,12 +18,12 @@ export class RoomWriters {
 
   /** See `Log.append`. */
   async append(room: string, append: Append): Promise<Appended> {
-    if (this.closed) throw new RevcastError('log_unavailable', 'the log is closed');
-    const writer = this.writers.get(room) ?? new RoomWriter(room, this.parts);
-    this.writers.delete(room);
-    this.writers.set(room, writer);
-    this.evict();
-    return writer.append(append);
+    return this.writer(room).append(append);
+  }
+
+  /** See `RoomWriter.begin`. */
+  async begin(room: string, base: Base): Promise<Appended> {
+    return this.writer(room).begin(base);
   }
 
   /** The log may have lost entries: every writer looks again before its next entry. */
@@ -34,6 +35,15 @@ export class RoomWriters {
     this.closed = true;
     for (const writer of this.writers.values()) writer.close();
     this.writers.clear();
+  }
+
+  private writer(room: string): RoomWriter {
+    if (this.closed) throw new RevcastError('log_unavailable', 'the log is closed');
+    const writer = this.writers.get(room) ?? new RoomWriter(room, this.parts);
+    this.writers.delete(room);
+    this.writers.set(room, writer);
+    this.evict();
+    return writer;
   }
 
   private evict(): void {

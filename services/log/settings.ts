@@ -91,6 +91,13 @@ export const logSettings = {
     fallback: 8 * 1024 * MiB,
     value: 'bytes',
   },
+  logMaxSnapshotBytes: {
+    env: 'LOG_MAX_SNAPSHOT_BYTES',
+    help: "largest size of all rooms' snapshots together, one per room; when it is full snapshots are refused with log_full",
+    parse: whole('bytes', MiB, 2 ** 50),
+    fallback: 1024 * MiB,
+    value: 'bytes',
+  },
   logMaxEntriesPerRoom: {
     env: 'LOG_MAX_ENTRIES_PER_ROOM',
     help: 'entries kept of each room; the oldest are removed when there are more',

@@ -6,6 +6,8 @@
 export const STREAM = 'REVISIONS';
 export const STORED_SUBJECTS = 'rev.>';
 export const LIVE_SUBJECTS = 'live.>';
+export const SNAPSHOT_STREAM = 'SNAPSHOTS';
+export const SNAPSHOT_SUBJECTS = 'snap.>';
 export const PARTITIONS = 16;
 
 /** Stable across versions and machines: FNV-1a (32 bit) of the name's UTF-8, modulo 16. */
@@ -18,6 +20,11 @@ function partitionOf(room: string): number {
 /** rev.<partition>.<token>: where the room's entries are stored. */
 export function storedSubject(room: string): string {
   return `rev.${partitionOf(room)}.${Buffer.from(room).toString('base64url')}`;
+}
+
+/** snap.<partition>.<token>: where the room's newest snapshot is kept. */
+export function snapshotSubject(room: string): string {
+  return `snap.${partitionOf(room)}.${Buffer.from(room).toString('base64url')}`;
 }
 
 /** live.<partition>.<token>: where the room's committed entries are republished. */

@@ -17,6 +17,8 @@ export const ERROR_STATUS = {
   method_not_allowed: 405,
   request_timeout: 408,
   conflict: 409,
+  snapshot_above_head: 409,
+  snapshot_outdated: 409,
   epoch_changed: 410,
   history_truncated: 410,
   too_large: 413,

@@ -2,11 +2,13 @@
 import type { EntryStore, NewEntry } from '../../services/log/entry-store.js';
 import { lastRev, type Append, type Entry, type Log } from '../../services/log/log.js';
 import { newAppendId, newTag } from '../../services/log/numbering.js';
+import type { SnapshotStore } from '../../services/log/snapshot-store.js';
 import type { Clock } from '../../services/shared/clock.js';
 
 export interface OpenOptions {
   readonly clock?: Clock;
   readonly wrapStore?: (store: EntryStore) => EntryStore;
+  readonly wrapSnapshots?: (store: SnapshotStore) => SnapshotStore;
   readonly appendDeadlineMs?: number;
   readonly keyWindowRevisions?: number;
   readonly keyWindowMinutes?: number;

@@ -12,11 +12,12 @@ async function startJetStream(): Promise<LogHarness> {
   const server = await NatsServer.start();
   const logs: TestLog[] = [];
   const open = async (options: Parameters<LogHarness['open']>[0] = {}): Promise<TestLog> => {
-    const { clock, wrapStore, ...settings } = options;
+    const { clock, wrapStore, wrapSnapshots, ...settings } = options;
     const opened = await openJetStreamLog(server.url, {
       settings,
       ...(clock === undefined ? {} : { clock }),
       ...(wrapStore === undefined ? {} : { wrapStore }),
+      ...(wrapSnapshots === undefined ? {} : { wrapSnapshots }),
     });
     logs.push(opened);
     return opened;

@@ -6,6 +6,7 @@ import type { LogHarness } from './harness.js';
 import { describeKeys } from './keys.js';
 import { describeLostAnswers } from './lost-answers.js';
 import { describeReads } from './reads.js';
+import { describeSnapshots } from './snapshots.js';
 
 export function describeLogContract(name: string, start: () => Promise<LogHarness>): void {
   describe(`the ${name} log`, () => {
@@ -28,5 +29,6 @@ export function describeLogContract(name: string, start: () => Promise<LogHarnes
     describeKeys(harness);
     describeFollow(harness);
     describeReads(harness);
+    describeSnapshots(harness);
   });
 }

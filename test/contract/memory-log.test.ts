@@ -12,6 +12,7 @@ function open(store: MemoryStore, options: OpenOptions = {}): MemoryLog {
     clock: options.clock ?? systemClock,
     store,
     ...(options.wrapStore === undefined ? {} : { writeStore: options.wrapStore(store) }),
+    ...(options.wrapSnapshots === undefined ? {} : { snapshotStore: options.wrapSnapshots(store.snapshots) }),
     settings: {
       ...(appendDeadlineMs === undefined ? {} : { appendDeadlineMs }),
       ...(keyWindowRevisions === undefined ? {} : { keyWindowRevisions }),

@@ -3,6 +3,7 @@ import type { EntryStore } from '../../services/log/entry-store.js';
 import { JetStreamLog } from '../../services/log/jetstream/jetstream-log.js';
 import { NatsLink } from '../../services/log/jetstream/nats-link.js';
 import { logSettings, natsSettings } from '../../services/log/settings.js';
+import type { SnapshotStore } from '../../services/log/snapshot-store.js';
 import { systemClock, type Clock } from '../../services/shared/clock.js';
 import { silentLogger, type Logger } from '../../services/shared/logger.js';
 import { readSettings, type Values } from '../../services/shared/settings.js';
@@ -14,6 +15,7 @@ export interface TestLogOptions {
   readonly clock?: Clock;
   readonly logger?: Logger;
   readonly wrapStore?: (store: EntryStore) => EntryStore;
+  readonly wrapSnapshots?: (store: SnapshotStore) => SnapshotStore;
 }
 
 export interface TestLog {
@@ -42,6 +44,7 @@ export function startJetStreamLog(url: string, options: TestLogOptions = {}): Te
     clock: options.clock ?? systemClock,
     logger: options.logger ?? silentLogger,
     ...(options.wrapStore === undefined ? {} : { wrapStore: options.wrapStore }),
+    ...(options.wrapSnapshots === undefined ? {} : { wrapSnapshots: options.wrapSnapshots }),
   });
   link.start();
   return {

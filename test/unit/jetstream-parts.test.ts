@@ -115,7 +115,12 @@ describe('settings', () => {
   test('[L13] the stream is wanted as the settings say', () => {
     const settings = readSettings(logSettings, { logReplicas: '3', logMaxBytes: '5000000' }, {});
 
-    expect(wantedStream(settings)).toMatchObject({ num_replicas: 3, max_bytes: 5_000_000, discard: 'new', max_age: 0 });
+    expect(wantedStream(settings).fields).toMatchObject({
+      num_replicas: 3,
+      max_bytes: 5_000_000,
+      discard: 'new',
+      max_age: 0,
+    });
   });
 
   test('[C1] addresses of NATS come as a list, and what is wrong is named', () => {

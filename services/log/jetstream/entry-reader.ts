@@ -9,6 +9,7 @@ import { decodeEntry } from '../entry-codec.js';
 import type { Entry } from '../log.js';
 import { STREAM, storedSubject } from '../subjects.js';
 import { isNoMessage, parseAnswer, type JetStreamApi } from './api.js';
+import { directData } from './direct-get.js';
 import type { HistoryGuard } from './history-guard.js';
 
 interface StoredMessage {
@@ -17,8 +18,6 @@ interface StoredMessage {
 
 const MESSAGE_GET = `$JS.API.STREAM.MSG.GET.${STREAM}`;
 const DIRECT_GET = `$JS.API.DIRECT.GET.${STREAM}`;
-const NO_MESSAGE = 404;
-const SERVER_ERROR = 400;
 
 export class EntryReader {
   constructor(
@@ -74,15 +73,8 @@ export class EntryReader {
   }
 
   private direct(room: string, answer: Msg): Entry | null {
-    const status = answer.headers?.code ?? 0;
-    if (status === NO_MESSAGE) return null;
-    if (status >= SERVER_ERROR) {
-      throw new RevcastError(
-        'log_unavailable',
-        `NATS answered: ${answer.headers?.description ?? 'an error'} (${status})`,
-      );
-    }
-    return this.seen(decodeStored(room, Number(answer.headers?.get('Nats-Sequence')), answer.data));
+    const found = directData(answer);
+    return found === null ? null : this.seen(decodeStored(room, found.seq, found.data));
   }
 
   private seen(entry: Entry): Entry {

@@ -1,5 +1,5 @@
 /**
- * The JetStream adapter of the log: composes numbering (room writers), the stream and the live half.
+ * The JetStream adapter of the log: composes numbering (room writers), the streams, snapshots and the live half.
  *
  *   starting ──the stream is as wanted──▶ ready ──link down──▶ unavailable ──up again, stream checked──▶ ready
  *      └──refused (other settings, old server): unavailable, looked at again every CHECK_RETRY_MS.max──┘
@@ -21,11 +21,15 @@ import type {
   Head,
   Log,
   LogStatus,
+  NewSnapshot,
   Range,
   RangeOptions,
+  Snapshot,
 } from '../log.js';
 import { RoomWriters } from '../room-writers.js';
 import type { logSettings } from '../settings.js';
+import type { SnapshotStore } from '../snapshot-store.js';
+import { Snapshots } from '../snapshots.js';
 import { API_ERROR, ApiError, JetStreamApi } from './api.js';
 import { ConsumerReader } from './consumer-reader.js';
 import { EntryReader } from './entry-reader.js';
@@ -35,8 +39,9 @@ import { HistoryReader } from './history-reader.js';
 import { LiveFollower } from './live-follower.js';
 import type { NatsLink } from './nats-link.js';
 import { RequestError } from './request-error.js';
+import { JetStreamSnapshots } from './snapshot-store.js';
 import { JetStreamStore } from './store.js';
-import { checkVersion, ensureStream, StreamRefused, wantedStream } from './stream.js';
+import { checkVersion, ensureStream, StreamRefused, wantedSnapshotStream, wantedStream } from './stream.js';
 
 /** Between two looks at a stream that is not in order: doubles from min to max. */
 const CHECK_RETRY_MS = { min: 100, max: 2_000 };
@@ -55,6 +60,7 @@ export interface JetStreamLogParts {
   readonly logger: Logger;
   /** Wraps the store that the writers use: to lose answers, in tests. */
   readonly wrapStore?: (store: EntryStore) => EntryStore;
+  readonly wrapSnapshots?: (store: SnapshotStore) => SnapshotStore;
 }
 
 export class JetStreamLog implements Log {
@@ -75,6 +81,7 @@ export class JetStreamLog implements Log {
   private readonly reader: EntryReader;
   private readonly history: HistoryReader;
   private readonly writers: RoomWriters;
+  private readonly snapshots: Snapshots;
   private readonly live: LiveFollower;
   private readonly ends: (() => void)[];
 
@@ -83,24 +90,31 @@ export class JetStreamLog implements Log {
     this.api = new JetStreamApi(link, settings.logRequestTimeoutMs);
     this.reader = new EntryReader(this.api, this.guard);
     this.history = new HistoryReader(this.reader, new ConsumerReader({ api: this.api, clock, logger }), logger);
-    const store = new JetStreamStore({
+    const stream = {
       api: this.api,
-      reader: this.reader,
-      history: this.history,
-      guard: this.guard,
       replicated: settings.logReplicas > 1,
-      now: () => clock.now(),
       assertReady: () => {
         this.assertReady();
       },
       suspectStream: () => {
         this.suspectStream();
       },
-    });
+    };
+    const { reader, history, guard } = this;
+    const store = new JetStreamStore({ ...stream, reader, history, guard, now: () => clock.now() });
     this.writers = new RoomWriters({
       store: parts.wrapStore?.(store) ?? store,
       clock,
       settings: { ...settings, keyWindowMs: settings.keyWindowMinutes * MS_PER_MINUTE },
+    });
+    const snapshots = new JetStreamSnapshots(stream);
+    this.snapshots = new Snapshots({
+      store: parts.wrapSnapshots?.(snapshots) ?? snapshots,
+      entries: store,
+      range: (...asked) => history.range(...asked),
+      begin: (room, base) => this.writers.begin(room, base),
+      clock,
+      deadlineMs: settings.appendDeadlineMs,
     });
     this.live = new LiveFollower({ link, logger, clock, tellsReconnects: false });
     this.ends = [
@@ -134,6 +148,16 @@ export class JetStreamLog implements Log {
   async heads(rooms: readonly string[]): Promise<ReadonlyMap<string, Head | null>> {
     this.assertReady();
     return this.noticingLoss(readHeads(this.reader, rooms));
+  }
+
+  async snapshot(room: string): Promise<Snapshot | null> {
+    this.assertReady();
+    return this.noticingLoss(this.snapshots.read(room));
+  }
+
+  async putSnapshot(room: string, snapshot: NewSnapshot): Promise<Snapshot> {
+    if (!this.worthWaiting) this.assertReady();
+    return this.snapshots.put(room, snapshot);
   }
 
   status(): LogStatus {
@@ -207,6 +231,7 @@ export class JetStreamLog implements Log {
     const version = link.connection?.info?.version;
     if (version === undefined) throw new RevcastError('log_unavailable', 'the connection to NATS is lost');
     checkVersion(version, settings.logReplicas);
+    await ensureStream(this.api, wantedSnapshotStream(settings));
     let info = await ensureStream(this.api, wantedStream(settings));
     const patientUntil = clock.monotonic() + CATCH_UP_MS;
     while (settings.logReplicas > 1 && this.guard.endsEarly(info) && clock.monotonic() < patientUntil) {

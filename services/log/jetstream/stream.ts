@@ -1,12 +1,12 @@
 /**
- * The stream REVISIONS: created where it is missing, else compared with what is wanted, field by field, in the fields
+ * The streams REVISIONS and SNAPSHOTS: created where they are missing, else compared with what is wanted, field by field, in the fields
  * that revcast sets and only in those. A stream with other settings is never changed: it may be someone's data, and
  * two processes with different settings would change it back and forth. The operator decides.
  */
 import { RevcastError } from '../../shared/errors.js';
 import type { Values } from '../../shared/settings.js';
 import type { logSettings } from '../settings.js';
-import { LIVE_SUBJECTS, STORED_SUBJECTS, STREAM } from '../subjects.js';
+import { LIVE_SUBJECTS, SNAPSHOT_STREAM, SNAPSHOT_SUBJECTS, STORED_SUBJECTS, STREAM } from '../subjects.js';
 import { API_ERROR, ApiError, type JetStreamApi } from './api.js';
 
 /** What the log looks at in a stream's description. */
@@ -29,11 +29,15 @@ const OLDEST_WITH_REPLICAS = [2, 10, 27] as const;
 /** Older servers do not republish. */
 const OLDEST = [2, 9, 0] as const;
 
-type Wanted = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+/** A stream's settings as revcast sets them. Nested fields are written with a dot. */
+interface Wanted {
+  readonly name: string;
+  readonly fields: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+}
 
-/** The stream's settings as revcast sets them. Nested fields are written with a dot. */
+/** The stream of entries. */
 export function wantedStream(settings: Values<typeof logSettings>): Wanted {
-  return {
+  const fields = {
     subjects: [STORED_SUBJECTS],
     storage: 'file',
     retention: 'limits',
@@ -47,6 +51,24 @@ export function wantedStream(settings: Values<typeof logSettings>): Wanted {
     max_age: 0,
     discard: 'new',
   };
+  return { name: STREAM, fields };
+}
+
+/** The stream of snapshots: the newest of each room. (`discard: new` is about max_bytes; a room's older one gives way.) */
+export function wantedSnapshotStream(settings: Values<typeof logSettings>): Wanted {
+  const fields = {
+    subjects: [SNAPSHOT_SUBJECTS],
+    storage: 'file',
+    retention: 'limits',
+    num_replicas: settings.logReplicas,
+    allow_direct: true,
+    max_msgs_per_subject: 1,
+    max_bytes: settings.logMaxSnapshotBytes,
+    max_msgs: -1,
+    max_age: 0,
+    discard: 'new',
+  };
+  return { name: SNAPSHOT_STREAM, fields };
 }
 
 /** Throws StreamRefused when a server of this version must not hold such a stream. */
@@ -59,18 +81,18 @@ export function checkVersion(version: string, replicas: number): void {
 
 /** Makes sure that the stream is there, as wanted. Throws StreamRefused, ApiError or RequestError. */
 export async function ensureStream(api: JetStreamApi, wanted: Wanted): Promise<StreamInfo> {
-  const info = (await streamInfo(api)) ?? (await createStream(api, wanted));
+  const info = (await streamInfo(api, wanted)) ?? (await createStream(api, wanted));
   const differences = differencesOf(info.config, wanted);
   if (differences.length > 0) {
-    throw new StreamRefused(`stream ${STREAM} exists with other settings: ${differences.join('; ')}`);
+    throw new StreamRefused(`stream ${wanted.name} exists with other settings: ${differences.join('; ')}`);
   }
   return info;
 }
 
 /** null when there is no such stream. */
-async function streamInfo(api: JetStreamApi): Promise<StreamInfo | null> {
+async function streamInfo(api: JetStreamApi, { name }: Wanted): Promise<StreamInfo | null> {
   try {
-    return (await api.call(`STREAM.INFO.${STREAM}`)) as StreamInfo;
+    return (await api.call(`STREAM.INFO.${name}`)) as StreamInfo;
   } catch (error) {
     if (error instanceof ApiError && error.number === API_ERROR.streamNotFound) return null;
     throw error;
@@ -78,13 +100,14 @@ async function streamInfo(api: JetStreamApi): Promise<StreamInfo | null> {
 }
 
 async function createStream(api: JetStreamApi, wanted: Wanted): Promise<StreamInfo> {
-  return (await api.call(`STREAM.CREATE.${STREAM}`, { name: STREAM, ...nested(wanted) })) as StreamInfo;
+  const { name } = wanted;
+  return (await api.call(`STREAM.CREATE.${name}`, { name, ...nested(wanted) })) as StreamInfo;
 }
 
 /** Each field in which the stream is not as wanted, with both values. */
 function differencesOf(config: Readonly<Record<string, unknown>>, wanted: Wanted): string[] {
   const differences: string[] = [];
-  for (const [field, ours] of Object.entries(wanted)) {
+  for (const [field, ours] of Object.entries(wanted.fields)) {
     const theirs = valueAt(config, field);
     if (JSON.stringify(theirs) === JSON.stringify(ours)) continue;
     differences.push(`${field} is ${JSON.stringify(theirs) ?? 'not set'}, wanted ${JSON.stringify(ours)}`);
@@ -103,7 +126,7 @@ function valueAt(config: unknown, field: string): unknown {
 
 function nested(wanted: Wanted): Record<string, unknown> {
   const config: Record<string, unknown> = {};
-  for (const [field, value] of Object.entries(wanted)) {
+  for (const [field, value] of Object.entries(wanted.fields)) {
     const [outer = field, inner] = field.split('.');
     if (inner === undefined) config[outer] = value;
     else config[outer] = { ...(config[outer] as object | undefined), [inner]: value };

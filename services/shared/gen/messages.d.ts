@@ -50,6 +50,9 @@ export namespace revcast {
             /** Entry previousSeq. */
             previousSeq: number;
 
+            /** Entry base. */
+            base: Uint8Array;
+
             /**
              * Encodes the specified Entry message. Does not implicitly {@link revcast.log.Entry.verify|verify} messages.
              * @param message Entry message or plain object to encode
@@ -105,12 +108,109 @@ export namespace revcast {
                 /** Entry previousSeq */
                 previousSeq?: (number|null);
 
+                /** Entry base */
+                base?: (Uint8Array|null);
+
                 /** Unknown fields preserved while decoding when enabled */
                 $unknowns?: Uint8Array[];
             }
 
             /** Shape of an Entry. */
             type $Shape = revcast.log.Entry.$Properties;
+        }
+
+        /**
+         * Properties of a Snapshot.
+         * @deprecated Use revcast.log.Snapshot.$Properties instead.
+         */
+        interface ISnapshot extends revcast.log.Snapshot.$Properties {
+        }
+
+        /** Represents a Snapshot. */
+        class Snapshot {
+
+            /**
+             * Constructs a new Snapshot.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: revcast.log.Snapshot.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** Snapshot room. */
+            room: string;
+
+            /** Snapshot epoch. */
+            epoch: string;
+
+            /** Snapshot rev. */
+            rev: number;
+
+            /** Snapshot tag. */
+            tag: number;
+
+            /** Snapshot time. */
+            time: number;
+
+            /** Snapshot data. */
+            data: Uint8Array;
+
+            /**
+             * Encodes the specified Snapshot message. Does not implicitly {@link revcast.log.Snapshot.verify|verify} messages.
+             * @param message Snapshot message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: revcast.log.Snapshot.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes a Snapshot message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {revcast.log.Snapshot & revcast.log.Snapshot.$Shape} Snapshot
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): revcast.log.Snapshot & revcast.log.Snapshot.$Shape;
+
+            /**
+             * Gets the type url for Snapshot
+             * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns The type url
+             */
+            static getTypeUrl(prefix?: string): string;
+        }
+
+        namespace Snapshot {
+
+            /** Properties of a Snapshot. */
+            interface $Properties {
+
+                /** Snapshot room */
+                room?: (string|null);
+
+                /** Snapshot epoch */
+                epoch?: (string|null);
+
+                /** Snapshot rev */
+                rev?: (number|null);
+
+                /** Snapshot tag */
+                tag?: (number|null);
+
+                /** Snapshot time */
+                time?: (number|null);
+
+                /** Snapshot data */
+                data?: (Uint8Array|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of a Snapshot. */
+            type $Shape = revcast.log.Snapshot.$Properties;
         }
 
         /**
@@ -799,6 +899,146 @@ export namespace revcast {
 
             /** Shape of a RangeEntry. */
             type $Shape = revcast.revision.RangeEntry.$Properties;
+        }
+
+        /**
+         * Properties of a SnapshotRequest.
+         * @deprecated Use revcast.revision.SnapshotRequest.$Properties instead.
+         */
+        interface ISnapshotRequest extends revcast.revision.SnapshotRequest.$Properties {
+        }
+
+        /** Represents a SnapshotRequest. */
+        class SnapshotRequest {
+
+            /**
+             * Constructs a new SnapshotRequest.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: revcast.revision.SnapshotRequest.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** SnapshotRequest room. */
+            room: string;
+
+            /**
+             * Encodes the specified SnapshotRequest message. Does not implicitly {@link revcast.revision.SnapshotRequest.verify|verify} messages.
+             * @param message SnapshotRequest message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: revcast.revision.SnapshotRequest.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes a SnapshotRequest message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {revcast.revision.SnapshotRequest & revcast.revision.SnapshotRequest.$Shape} SnapshotRequest
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): revcast.revision.SnapshotRequest & revcast.revision.SnapshotRequest.$Shape;
+
+            /**
+             * Gets the type url for SnapshotRequest
+             * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns The type url
+             */
+            static getTypeUrl(prefix?: string): string;
+        }
+
+        namespace SnapshotRequest {
+
+            /** Properties of a SnapshotRequest. */
+            interface $Properties {
+
+                /** SnapshotRequest room */
+                room?: (string|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of a SnapshotRequest. */
+            type $Shape = revcast.revision.SnapshotRequest.$Properties;
+        }
+
+        /**
+         * Properties of a SnapshotReply.
+         * @deprecated Use revcast.revision.SnapshotReply.$Properties instead.
+         */
+        interface ISnapshotReply extends revcast.revision.SnapshotReply.$Properties {
+        }
+
+        /** Represents a SnapshotReply. */
+        class SnapshotReply {
+
+            /**
+             * Constructs a new SnapshotReply.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: revcast.revision.SnapshotReply.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** SnapshotReply snapshot. */
+            snapshot?: (revcast.log.Snapshot.$Properties|null);
+
+            /** SnapshotReply head. */
+            head?: (revcast.revision.Head.$Properties|null);
+
+            /** SnapshotReply error. */
+            error?: (revcast.revision.Error.$Properties|null);
+
+            /**
+             * Encodes the specified SnapshotReply message. Does not implicitly {@link revcast.revision.SnapshotReply.verify|verify} messages.
+             * @param message SnapshotReply message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: revcast.revision.SnapshotReply.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes a SnapshotReply message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {revcast.revision.SnapshotReply & revcast.revision.SnapshotReply.$Shape} SnapshotReply
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): revcast.revision.SnapshotReply & revcast.revision.SnapshotReply.$Shape;
+
+            /**
+             * Gets the type url for SnapshotReply
+             * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns The type url
+             */
+            static getTypeUrl(prefix?: string): string;
+        }
+
+        namespace SnapshotReply {
+
+            /** Properties of a SnapshotReply. */
+            interface $Properties {
+
+                /** SnapshotReply snapshot */
+                snapshot?: (revcast.log.Snapshot.$Properties|null);
+
+                /** SnapshotReply head */
+                head?: (revcast.revision.Head.$Properties|null);
+
+                /** SnapshotReply error */
+                error?: (revcast.revision.Error.$Properties|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of a SnapshotReply. */
+            type $Shape = revcast.revision.SnapshotReply.$Properties;
         }
 
         /**

@@ -39,6 +39,7 @@ export const revcast = $root.revcast = (() => {
              * @property {number|null} [previousTime] Entry previousTime
              * @property {Array.<revcast.log.StoredRevision.$Properties>|null} [revisions] Entry revisions
              * @property {number|null} [previousSeq] Entry previousSeq
+             * @property {Uint8Array|null} [base] Entry base
              * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
              */
 
@@ -136,6 +137,14 @@ export const revcast = $root.revcast = (() => {
             Entry.prototype.previousSeq = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
 
             /**
+             * Entry base.
+             * @member {Uint8Array} base
+             * @memberof revcast.log.Entry
+             * @instance
+             */
+            Entry.prototype.base = $util.newBuffer([]);
+
+            /**
              * Encodes the specified Entry message. Does not implicitly {@link revcast.log.Entry.verify|verify} messages.
              * @function encode
              * @memberof revcast.log.Entry
@@ -168,6 +177,8 @@ export const revcast = $root.revcast = (() => {
                         $root.revcast.log.StoredRevision.encode(message.revisions[i], writer.uint32(/* id 7, wireType 2 =*/58).fork(), _depth + 1).ldelim();
                 if (message.previousSeq != null && $Object.hasOwnProperty.call(message, "previousSeq") && (typeof message.previousSeq === "object" ? message.previousSeq.low || message.previousSeq.high : message.previousSeq !== 0))
                     writer.uint32(/* id 8, wireType 0 =*/64).uint64(message.previousSeq);
+                if (message.base != null && $Object.hasOwnProperty.call(message, "base") && message.base.length)
+                    writer.uint32(/* id 9, wireType 2 =*/74).bytes(message.base);
                 if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
                     for (let i = 0; i < message.$unknowns.length; ++i)
                         writer.raw(message.$unknowns[i]);
@@ -283,6 +294,15 @@ export const revcast = $root.revcast = (() => {
                                 delete message.previousSeq;
                             continue;
                         }
+                    case 9: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.bytes()).length)
+                                message.base = value;
+                            else
+                                delete message.base;
+                            continue;
+                        }
                     }
                     reader.skipType(wireType, _depth, tag);
                     if (!reader.discardUnknown) {
@@ -315,6 +335,256 @@ export const revcast = $root.revcast = (() => {
             };
 
             return Entry;
+        })();
+
+        log.Snapshot = (function() {
+
+            /**
+             * Properties of a Snapshot.
+             * @typedef {Object} revcast.log.Snapshot.$Properties
+             * @property {string|null} [room] Snapshot room
+             * @property {string|null} [epoch] Snapshot epoch
+             * @property {number|null} [rev] Snapshot rev
+             * @property {number|null} [tag] Snapshot tag
+             * @property {number|null} [time] Snapshot time
+             * @property {Uint8Array|null} [data] Snapshot data
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+
+            /**
+             * Properties of a Snapshot.
+             * @memberof revcast.log
+             * @interface ISnapshot
+             * @augments revcast.log.Snapshot.$Properties
+             * @deprecated Use revcast.log.Snapshot.$Properties instead.
+             */
+
+            /**
+             * Shape of a Snapshot.
+             * @typedef {revcast.log.Snapshot.$Properties} revcast.log.Snapshot.$Shape
+             */
+
+            /**
+             * Constructs a new Snapshot.
+             * @memberof revcast.log
+             * @classdesc Represents a Snapshot.
+             * @constructor
+             * @param {revcast.log.Snapshot.$Properties=} [properties] Properties to set
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+            const Snapshot = function (properties) {
+                if (properties)
+                    for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                        if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                            this[keys[i]] = properties[keys[i]];
+            };
+
+            /**
+             * Snapshot room.
+             * @member {string} room
+             * @memberof revcast.log.Snapshot
+             * @instance
+             */
+            Snapshot.prototype.room = "";
+
+            /**
+             * Snapshot epoch.
+             * @member {string} epoch
+             * @memberof revcast.log.Snapshot
+             * @instance
+             */
+            Snapshot.prototype.epoch = "";
+
+            /**
+             * Snapshot rev.
+             * @member {number} rev
+             * @memberof revcast.log.Snapshot
+             * @instance
+             */
+            Snapshot.prototype.rev = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+
+            /**
+             * Snapshot tag.
+             * @member {number} tag
+             * @memberof revcast.log.Snapshot
+             * @instance
+             */
+            Snapshot.prototype.tag = 0;
+
+            /**
+             * Snapshot time.
+             * @member {number} time
+             * @memberof revcast.log.Snapshot
+             * @instance
+             */
+            Snapshot.prototype.time = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+
+            /**
+             * Snapshot data.
+             * @member {Uint8Array} data
+             * @memberof revcast.log.Snapshot
+             * @instance
+             */
+            Snapshot.prototype.data = $util.newBuffer([]);
+
+            /**
+             * Encodes the specified Snapshot message. Does not implicitly {@link revcast.log.Snapshot.verify|verify} messages.
+             * @function encode
+             * @memberof revcast.log.Snapshot
+             * @static
+             * @param {revcast.log.Snapshot.$Properties} message Snapshot message or plain object to encode
+             * @param {$protobuf.Writer} [writer] Writer to encode to
+             * @returns {$protobuf.Writer} Writer
+             */
+            Snapshot.encode = function (message, writer, _depth) {
+                if (!writer)
+                    writer = $Writer.create();
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $util.recursionLimit)
+                    throw $Error("max depth exceeded");
+                if (message.room != null && $Object.hasOwnProperty.call(message, "room") && message.room !== "")
+                    writer.uint32(/* id 1, wireType 2 =*/10).string(message.room);
+                if (message.epoch != null && $Object.hasOwnProperty.call(message, "epoch") && message.epoch !== "")
+                    writer.uint32(/* id 2, wireType 2 =*/18).string(message.epoch);
+                if (message.rev != null && $Object.hasOwnProperty.call(message, "rev") && (typeof message.rev === "object" ? message.rev.low || message.rev.high : message.rev !== 0))
+                    writer.uint32(/* id 3, wireType 0 =*/24).uint64(message.rev);
+                if (message.tag != null && $Object.hasOwnProperty.call(message, "tag") && message.tag !== 0)
+                    writer.uint32(/* id 4, wireType 5 =*/37).fixed32(message.tag);
+                if (message.time != null && $Object.hasOwnProperty.call(message, "time") && (typeof message.time === "object" ? message.time.low || message.time.high : message.time !== 0))
+                    writer.uint32(/* id 5, wireType 0 =*/40).uint64(message.time);
+                if (message.data != null && $Object.hasOwnProperty.call(message, "data") && message.data.length)
+                    writer.uint32(/* id 6, wireType 2 =*/50).bytes(message.data);
+                if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                    for (let i = 0; i < message.$unknowns.length; ++i)
+                        writer.raw(message.$unknowns[i]);
+                return writer;
+            };
+
+            /**
+             * Decodes a Snapshot message from the specified reader or buffer.
+             * @function decode
+             * @memberof revcast.log.Snapshot
+             * @static
+             * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+             * @param {number} [length] Message length if known beforehand
+             * @returns {revcast.log.Snapshot & revcast.log.Snapshot.$Shape} Snapshot
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            Snapshot.decode = function (reader, length, _end, _depth, _target) {
+                if (!(reader instanceof $Reader))
+                    reader = $Reader.create(reader);
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $Reader.recursionLimit)
+                    throw $Error("max depth exceeded");
+                let end, message, value;
+                if (length === $undefined)
+                    end = reader.len;
+                else {
+                    end = reader.pos + length;
+                    if (end > reader.len)
+                        throw $RangeError("index out of range");
+                    length = reader.len;
+                    reader.len = end;
+                }
+                message = _target || new $root.revcast.log.Snapshot();
+                while (reader.pos < end) {
+                    let start = reader.pos;
+                    let tag = reader.tag();
+                    if (tag === _end) {
+                        _end = $undefined;
+                        break;
+                    }
+                    let wireType = tag & 7;
+                    switch (tag >>>= 3) {
+                    case 1: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.stringVerify()).length)
+                                message.room = value;
+                            else
+                                delete message.room;
+                            continue;
+                        }
+                    case 2: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.stringVerify()).length)
+                                message.epoch = value;
+                            else
+                                delete message.epoch;
+                            continue;
+                        }
+                    case 3: {
+                            if (wireType !== 0)
+                                break;
+                            if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                                message.rev = value;
+                            else
+                                delete message.rev;
+                            continue;
+                        }
+                    case 4: {
+                            if (wireType !== 5)
+                                break;
+                            if (value = reader.fixed32())
+                                message.tag = value;
+                            else
+                                delete message.tag;
+                            continue;
+                        }
+                    case 5: {
+                            if (wireType !== 0)
+                                break;
+                            if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                                message.time = value;
+                            else
+                                delete message.time;
+                            continue;
+                        }
+                    case 6: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.bytes()).length)
+                                message.data = value;
+                            else
+                                delete message.data;
+                            continue;
+                        }
+                    }
+                    reader.skipType(wireType, _depth, tag);
+                    if (!reader.discardUnknown) {
+                        $util.makeProp(message, "$unknowns", false);
+                        (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                    }
+                }
+                if (length !== $undefined) {
+                    if (reader.pos !== end)
+                        throw $RangeError("index out of range");
+                    reader.len = length;
+                }
+                if (_end !== $undefined)
+                    throw $Error("missing end group");
+                return message;
+            };
+
+            /**
+             * Gets the type url for Snapshot
+             * @function getTypeUrl
+             * @memberof revcast.log.Snapshot
+             * @static
+             * @param {string} [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns {string} The type url
+             */
+            Snapshot.getTypeUrl = function(prefix) {
+                if (prefix === $undefined)
+                    prefix = "type.googleapis.com";
+                return prefix + "/revcast.log.Snapshot";
+            };
+
+            return Snapshot;
         })();
 
         log.StoredRevision = (function() {
@@ -2019,6 +2289,337 @@ export const revcast = $root.revcast = (() => {
             };
 
             return RangeEntry;
+        })();
+
+        revision.SnapshotRequest = (function() {
+
+            /**
+             * Properties of a SnapshotRequest.
+             * @typedef {Object} revcast.revision.SnapshotRequest.$Properties
+             * @property {string|null} [room] SnapshotRequest room
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+
+            /**
+             * Properties of a SnapshotRequest.
+             * @memberof revcast.revision
+             * @interface ISnapshotRequest
+             * @augments revcast.revision.SnapshotRequest.$Properties
+             * @deprecated Use revcast.revision.SnapshotRequest.$Properties instead.
+             */
+
+            /**
+             * Shape of a SnapshotRequest.
+             * @typedef {revcast.revision.SnapshotRequest.$Properties} revcast.revision.SnapshotRequest.$Shape
+             */
+
+            /**
+             * Constructs a new SnapshotRequest.
+             * @memberof revcast.revision
+             * @classdesc Represents a SnapshotRequest.
+             * @constructor
+             * @param {revcast.revision.SnapshotRequest.$Properties=} [properties] Properties to set
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+            const SnapshotRequest = function (properties) {
+                if (properties)
+                    for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                        if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                            this[keys[i]] = properties[keys[i]];
+            };
+
+            /**
+             * SnapshotRequest room.
+             * @member {string} room
+             * @memberof revcast.revision.SnapshotRequest
+             * @instance
+             */
+            SnapshotRequest.prototype.room = "";
+
+            /**
+             * Encodes the specified SnapshotRequest message. Does not implicitly {@link revcast.revision.SnapshotRequest.verify|verify} messages.
+             * @function encode
+             * @memberof revcast.revision.SnapshotRequest
+             * @static
+             * @param {revcast.revision.SnapshotRequest.$Properties} message SnapshotRequest message or plain object to encode
+             * @param {$protobuf.Writer} [writer] Writer to encode to
+             * @returns {$protobuf.Writer} Writer
+             */
+            SnapshotRequest.encode = function (message, writer, _depth) {
+                if (!writer)
+                    writer = $Writer.create();
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $util.recursionLimit)
+                    throw $Error("max depth exceeded");
+                if (message.room != null && $Object.hasOwnProperty.call(message, "room") && message.room !== "")
+                    writer.uint32(/* id 1, wireType 2 =*/10).string(message.room);
+                if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                    for (let i = 0; i < message.$unknowns.length; ++i)
+                        writer.raw(message.$unknowns[i]);
+                return writer;
+            };
+
+            /**
+             * Decodes a SnapshotRequest message from the specified reader or buffer.
+             * @function decode
+             * @memberof revcast.revision.SnapshotRequest
+             * @static
+             * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+             * @param {number} [length] Message length if known beforehand
+             * @returns {revcast.revision.SnapshotRequest & revcast.revision.SnapshotRequest.$Shape} SnapshotRequest
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            SnapshotRequest.decode = function (reader, length, _end, _depth, _target) {
+                if (!(reader instanceof $Reader))
+                    reader = $Reader.create(reader);
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $Reader.recursionLimit)
+                    throw $Error("max depth exceeded");
+                let end, message, value;
+                if (length === $undefined)
+                    end = reader.len;
+                else {
+                    end = reader.pos + length;
+                    if (end > reader.len)
+                        throw $RangeError("index out of range");
+                    length = reader.len;
+                    reader.len = end;
+                }
+                message = _target || new $root.revcast.revision.SnapshotRequest();
+                while (reader.pos < end) {
+                    let start = reader.pos;
+                    let tag = reader.tag();
+                    if (tag === _end) {
+                        _end = $undefined;
+                        break;
+                    }
+                    let wireType = tag & 7;
+                    switch (tag >>>= 3) {
+                    case 1: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.stringVerify()).length)
+                                message.room = value;
+                            else
+                                delete message.room;
+                            continue;
+                        }
+                    }
+                    reader.skipType(wireType, _depth, tag);
+                    if (!reader.discardUnknown) {
+                        $util.makeProp(message, "$unknowns", false);
+                        (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                    }
+                }
+                if (length !== $undefined) {
+                    if (reader.pos !== end)
+                        throw $RangeError("index out of range");
+                    reader.len = length;
+                }
+                if (_end !== $undefined)
+                    throw $Error("missing end group");
+                return message;
+            };
+
+            /**
+             * Gets the type url for SnapshotRequest
+             * @function getTypeUrl
+             * @memberof revcast.revision.SnapshotRequest
+             * @static
+             * @param {string} [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns {string} The type url
+             */
+            SnapshotRequest.getTypeUrl = function(prefix) {
+                if (prefix === $undefined)
+                    prefix = "type.googleapis.com";
+                return prefix + "/revcast.revision.SnapshotRequest";
+            };
+
+            return SnapshotRequest;
+        })();
+
+        revision.SnapshotReply = (function() {
+
+            /**
+             * Properties of a SnapshotReply.
+             * @typedef {Object} revcast.revision.SnapshotReply.$Properties
+             * @property {revcast.log.Snapshot.$Properties|null} [snapshot] SnapshotReply snapshot
+             * @property {revcast.revision.Head.$Properties|null} [head] SnapshotReply head
+             * @property {revcast.revision.Error.$Properties|null} [error] SnapshotReply error
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+
+            /**
+             * Properties of a SnapshotReply.
+             * @memberof revcast.revision
+             * @interface ISnapshotReply
+             * @augments revcast.revision.SnapshotReply.$Properties
+             * @deprecated Use revcast.revision.SnapshotReply.$Properties instead.
+             */
+
+            /**
+             * Shape of a SnapshotReply.
+             * @typedef {revcast.revision.SnapshotReply.$Properties} revcast.revision.SnapshotReply.$Shape
+             */
+
+            /**
+             * Constructs a new SnapshotReply.
+             * @memberof revcast.revision
+             * @classdesc Represents a SnapshotReply.
+             * @constructor
+             * @param {revcast.revision.SnapshotReply.$Properties=} [properties] Properties to set
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+            const SnapshotReply = function (properties) {
+                if (properties)
+                    for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                        if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                            this[keys[i]] = properties[keys[i]];
+            };
+
+            /**
+             * SnapshotReply snapshot.
+             * @member {revcast.log.Snapshot.$Properties|null|undefined} snapshot
+             * @memberof revcast.revision.SnapshotReply
+             * @instance
+             */
+            SnapshotReply.prototype.snapshot = null;
+
+            /**
+             * SnapshotReply head.
+             * @member {revcast.revision.Head.$Properties|null|undefined} head
+             * @memberof revcast.revision.SnapshotReply
+             * @instance
+             */
+            SnapshotReply.prototype.head = null;
+
+            /**
+             * SnapshotReply error.
+             * @member {revcast.revision.Error.$Properties|null|undefined} error
+             * @memberof revcast.revision.SnapshotReply
+             * @instance
+             */
+            SnapshotReply.prototype.error = null;
+
+            /**
+             * Encodes the specified SnapshotReply message. Does not implicitly {@link revcast.revision.SnapshotReply.verify|verify} messages.
+             * @function encode
+             * @memberof revcast.revision.SnapshotReply
+             * @static
+             * @param {revcast.revision.SnapshotReply.$Properties} message SnapshotReply message or plain object to encode
+             * @param {$protobuf.Writer} [writer] Writer to encode to
+             * @returns {$protobuf.Writer} Writer
+             */
+            SnapshotReply.encode = function (message, writer, _depth) {
+                if (!writer)
+                    writer = $Writer.create();
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $util.recursionLimit)
+                    throw $Error("max depth exceeded");
+                if (message.snapshot != null && $Object.hasOwnProperty.call(message, "snapshot"))
+                    $root.revcast.log.Snapshot.encode(message.snapshot, writer.uint32(/* id 1, wireType 2 =*/10).fork(), _depth + 1).ldelim();
+                if (message.head != null && $Object.hasOwnProperty.call(message, "head"))
+                    $root.revcast.revision.Head.encode(message.head, writer.uint32(/* id 2, wireType 2 =*/18).fork(), _depth + 1).ldelim();
+                if (message.error != null && $Object.hasOwnProperty.call(message, "error"))
+                    $root.revcast.revision.Error.encode(message.error, writer.uint32(/* id 3, wireType 2 =*/26).fork(), _depth + 1).ldelim();
+                if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                    for (let i = 0; i < message.$unknowns.length; ++i)
+                        writer.raw(message.$unknowns[i]);
+                return writer;
+            };
+
+            /**
+             * Decodes a SnapshotReply message from the specified reader or buffer.
+             * @function decode
+             * @memberof revcast.revision.SnapshotReply
+             * @static
+             * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+             * @param {number} [length] Message length if known beforehand
+             * @returns {revcast.revision.SnapshotReply & revcast.revision.SnapshotReply.$Shape} SnapshotReply
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            SnapshotReply.decode = function (reader, length, _end, _depth, _target) {
+                if (!(reader instanceof $Reader))
+                    reader = $Reader.create(reader);
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $Reader.recursionLimit)
+                    throw $Error("max depth exceeded");
+                let end, message, value;
+                if (length === $undefined)
+                    end = reader.len;
+                else {
+                    end = reader.pos + length;
+                    if (end > reader.len)
+                        throw $RangeError("index out of range");
+                    length = reader.len;
+                    reader.len = end;
+                }
+                message = _target || new $root.revcast.revision.SnapshotReply();
+                while (reader.pos < end) {
+                    let start = reader.pos;
+                    let tag = reader.tag();
+                    if (tag === _end) {
+                        _end = $undefined;
+                        break;
+                    }
+                    let wireType = tag & 7;
+                    switch (tag >>>= 3) {
+                    case 1: {
+                            if (wireType !== 2)
+                                break;
+                            message.snapshot = $root.revcast.log.Snapshot.decode(reader, reader.size(), $undefined, _depth + 1, message.snapshot);
+                            continue;
+                        }
+                    case 2: {
+                            if (wireType !== 2)
+                                break;
+                            message.head = $root.revcast.revision.Head.decode(reader, reader.size(), $undefined, _depth + 1, message.head);
+                            continue;
+                        }
+                    case 3: {
+                            if (wireType !== 2)
+                                break;
+                            message.error = $root.revcast.revision.Error.decode(reader, reader.size(), $undefined, _depth + 1, message.error);
+                            continue;
+                        }
+                    }
+                    reader.skipType(wireType, _depth, tag);
+                    if (!reader.discardUnknown) {
+                        $util.makeProp(message, "$unknowns", false);
+                        (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                    }
+                }
+                if (length !== $undefined) {
+                    if (reader.pos !== end)
+                        throw $RangeError("index out of range");
+                    reader.len = length;
+                }
+                if (_end !== $undefined)
+                    throw $Error("missing end group");
+                return message;
+            };
+
+            /**
+             * Gets the type url for SnapshotReply
+             * @function getTypeUrl
+             * @memberof revcast.revision.SnapshotReply
+             * @static
+             * @param {string} [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns {string} The type url
+             */
+            SnapshotReply.getTypeUrl = function(prefix) {
+                if (prefix === $undefined)
+                    prefix = "type.googleapis.com";
+                return prefix + "/revcast.revision.SnapshotReply";
+            };
+
+            return SnapshotReply;
         })();
 
         revision.Error = (function() {
