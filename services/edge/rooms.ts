@@ -1,29 +1,35 @@
 /**
  * The rooms that this edge follows: opened when the first local member wants one, dropped a while after the last left,
  * compared with the confirmed heads whenever something may have been missed: a second look after opening (a new
- * subscription does not cover a NATS cluster's other nodes at once), a reconnect, a new leader, a timer.
+ * subscription does not cover a NATS cluster's other nodes at once), a reconnect, a new leader, a producer's hint, a timer.
  */
 import { RevcastError } from '../shared/errors.js';
 import type { Disturbance } from '../log/log.js';
 import type { EdgeParts } from './edge-parts.js';
 import { Room } from './room.js';
 
-const SECOND_LOOK_MIN_MS = 500;
-const SECOND_LOOK_SPREAD_MS = 500;
+/** The second look comes one to two of these after a room was opened, with that of all others opened meanwhile. */
+const SECOND_LOOK_MS = 500;
 /** Edges do not all ask at once when a leader is elected. */
 const DISTURBANCE_SPREAD_MS = 500;
+/** Nor at a producer's hint, and hints of this time are looked into together. */
+const HINT_SPREAD_MS = 100;
 
 export class Rooms {
   private readonly open = new Map<string, Room>();
   private readonly opening = new Map<string, Promise<Room>>();
   private readonly lingering = new Map<Room, () => void>();
+  /** Open rooms that producers have named, not looked at yet. */
+  private readonly hinted = new Set<string>();
+  /** Opened since the last round of second looks; undefined: no round is to come. */
+  private newlyOpened: Room[] | undefined;
   private readonly endDisturbances: () => void;
   private stopTimer: () => void = () => undefined;
   private closed = false;
 
   constructor(private readonly parts: EdgeParts) {
-    this.endDisturbances = parts.live.onDisturbance((disturbance) => {
-      this.onDisturbance(disturbance);
+    this.endDisturbances = parts.live.onDisturbance((disturbance, room) => {
+      this.onDisturbance(disturbance, room);
     });
     this.lookRegularly();
   }
@@ -82,10 +88,26 @@ export class Rooms {
     this.open.set(name, room);
     // Whoever asked may be gone by now.
     this.emptied(room);
-    this.parts.clock.after(SECOND_LOOK_MIN_MS + Math.random() * SECOND_LOOK_SPREAD_MS, () => {
-      if (this.open.get(name) === room) room.look();
-    });
+    this.lookAgainSoon(room);
     return room;
+  }
+
+  private lookAgainSoon(room: Room): void {
+    if (this.newlyOpened === undefined) {
+      this.newlyOpened = [];
+      this.secondLooks([]);
+    }
+    this.newlyOpened.push(room);
+  }
+
+  /** Looks at `ripe` at the end of this round, and goes on with those that were opened during it. */
+  private secondLooks(ripe: readonly Room[]): void {
+    this.parts.clock.after(SECOND_LOOK_MS, () => {
+      for (const room of ripe) if (this.open.get(room.name) === room) room.look();
+      const next = this.closed ? [] : (this.newlyOpened ?? []);
+      this.newlyOpened = next.length === 0 ? undefined : [];
+      if (next.length > 0) this.secondLooks(next);
+    });
   }
 
   private drop(room: Room): void {
@@ -105,10 +127,25 @@ export class Rooms {
     return false;
   }
 
-  private onDisturbance(disturbance: Disturbance): void {
+  private onDisturbance(disturbance: Disturbance, room: string | undefined): void {
+    if (disturbance === 'hinted') {
+      if (room !== undefined && this.open.has(room)) this.lookAtHinted(room);
+      return;
+    }
     const spread = disturbance === 'leader_elected' ? DISTURBANCE_SPREAD_MS : 0;
     this.parts.clock.after(Math.random() * spread, () => {
       this.lookAtAll();
+    });
+  }
+
+  /** The room, and all that are named until then, in one go. */
+  private lookAtHinted(room: string): void {
+    this.hinted.add(room);
+    if (this.hinted.size > 1) return;
+    this.parts.clock.after(Math.random() * HINT_SPREAD_MS, () => {
+      const names = [...this.hinted];
+      this.hinted.clear();
+      for (const name of names) this.open.get(name)?.look();
     });
   }
 

@@ -138,8 +138,10 @@ export type LogStatus =
   | { readonly state: 'ready' }
   | { readonly state: 'unavailable'; readonly detail: string };
 
-/** Why followers may have missed entries. */
-export type Disturbance = 'reconnected' | 'leader_elected';
+/** Why followers may have missed entries; `hinted`: a producer had to retry an append of the room. */
+export type Disturbance = 'reconnected' | 'leader_elected' | 'hinted';
+/** `room`: with `hinted` only, and only of rooms that may be followed. */
+export type DisturbanceListener = (disturbance: Disturbance, room?: string) => void;
 
 /** The live half of the log: all that an edge needs of it, and all that its credentials allow. */
 export interface LiveLog {
@@ -154,7 +156,7 @@ export interface LiveLog {
   status(): LogStatus;
 
   /** Calls `listener` whenever followers may have missed entries. The answer ends it. */
-  onDisturbance(listener: (disturbance: Disturbance) => void): () => void;
+  onDisturbance(listener: DisturbanceListener): () => void;
 
   /** Fails what is under way with `log_unavailable` and frees everything. Idempotent. */
   close(): Promise<void>;

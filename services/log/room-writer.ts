@@ -46,6 +46,8 @@ export interface WriterParts {
   readonly store: EntryStore;
   readonly clock: Clock;
   readonly settings: WriterSettings;
+  /** Called when an entry was stored, or may have been, without an answer at the first try: followers may have missed it. */
+  readonly onRetried?: (room: string) => void;
 }
 
 type Outcome = 'stored' | 'lost' | 'abandoned';
@@ -186,14 +188,21 @@ export class RoomWriter {
     const state = this.state;
     assert(state !== undefined, 'the room was read');
     const entry = batch.build(this.room, this.parts.clock.now());
-    for (;;) {
+    for (let retried = false; ; retried = true) {
       const put = await this.parts.store.put(entry, state.seq);
-      if (put.kind === 'stored') return this.stored(batch, { ...entry, seq: put.seq });
+      if (put.kind === 'stored') {
+        if (retried) this.parts.onRetried?.(this.room);
+        return this.stored(batch, { ...entry, seq: put.seq });
+      }
       if (put.kind === 'refused' && !isOpen(batch)) throw put.error;
       if (put.kind === 'unknown') for (const pending of batch.appends) pending.outcomeOpen = true;
       const found = await this.resolve(batch, entry, state, put.kind === 'conflict');
+      if (found === 'stored' || found === 'abandoned') this.parts.onRetried?.(this.room);
       if (found !== 'open') return found;
-      if (!this.stillWaiting(batch)) return 'abandoned';
+      if (!this.stillWaiting(batch)) {
+        this.parts.onRetried?.(this.room);
+        return 'abandoned';
+      }
       await sleep(this.parts.clock, RETRY_MS);
     }
   }

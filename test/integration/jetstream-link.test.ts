@@ -224,7 +224,7 @@ describe('a subscription', () => {
 });
 
 describe('credentials', () => {
-  /** What an edge is allowed: it subscribes live and the advisories, and uses an inbox of its own. */
+  /** What an edge is allowed: it subscribes live, hints and the advisories, and uses an inbox of its own. */
   const USERS = `
     accounts {
       APP {
@@ -233,13 +233,13 @@ describe('credentials', () => {
           { user: "producer", password: "p" }
           { user: "edge", password: "e", permissions: {
               publish: ["revcast.>"]
-              subscribe: ["live.>", "$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED.REVISIONS", "_INBOX_edge.>"]
+              subscribe: ["live.>", "hint.>", "$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED.REVISIONS", "_INBOX_edge.>"]
           } }
         ]
       }
     }`;
 
-  test('[L5] that allow only live and the advisories are enough to follow, and for nothing of JetStream', async () => {
+  test('[L5] that allow only live, hints and the advisories are enough to follow, and for nothing of JetStream', async () => {
     const server = await startServer(USERS);
     const producer = await openJetStreamLog(server.url, { nats: { natsUser: 'producer', natsPassword: 'p' } });
     cleanUps.push(() => producer.close());

@@ -3,7 +3,7 @@
  * committed is a memory store, read through the real revision service; the doubles decide what arrives, and when.
  */
 import { slotsOf } from '../../services/edge/slot.js';
-import type { Disturbance, Entry, Following, LiveLog, LogStatus } from '../../services/log/log.js';
+import type { Disturbance, DisturbanceListener, Entry, Following, LiveLog, LogStatus } from '../../services/log/log.js';
 import { MemoryLog } from '../../services/log/memory-log.js';
 import { MemoryStore } from '../../services/log/memory-store.js';
 import { newTag } from '../../services/log/numbering.js';
@@ -21,7 +21,7 @@ export class LiveDouble implements LiveLog {
   /** How often `follow` was called. */
   followed = 0;
   private readonly listeners = new Map<string, Set<(entry: Entry) => void>>();
-  private readonly disturbanceListeners = new Set<(disturbance: Disturbance) => void>();
+  private readonly disturbanceListeners = new Set<DisturbanceListener>();
 
   follow(rooms: readonly string[], onEntry: (entry: Entry) => void): Following {
     this.followed += 1;
@@ -46,15 +46,15 @@ export class LiveDouble implements LiveLog {
     for (const entry of entries) for (const listener of this.listeners.get(entry.room) ?? []) listener(entry);
   }
 
-  disturb(disturbance: Disturbance): void {
-    for (const listener of this.disturbanceListeners) listener(disturbance);
+  disturb(disturbance: Disturbance, room?: string): void {
+    for (const listener of this.disturbanceListeners) listener(disturbance, room);
   }
 
   status(): LogStatus {
     return this.state;
   }
 
-  onDisturbance(listener: (disturbance: Disturbance) => void): () => void {
+  onDisturbance(listener: DisturbanceListener): () => void {
     this.disturbanceListeners.add(listener);
     return () => this.disturbanceListeners.delete(listener);
   }

@@ -163,4 +163,88 @@ describe('what was lost without a sign', () => {
     await edge.clock.advance(1_100);
     expect(revsTold(client)).toEqual([1]);
   });
+
+  it('[D5] is found soon after a producer’s hint, of that room, and of no room that is not followed', async () => {
+    const { edge, history, client } = await losing(3_600_000);
+    edge.subscribe(client, { room: 'doc-2' });
+    await edge.clock.advance(2_000);
+    const asked = edge.reader.asked.heads;
+    await history.add(2);
+    edge.live.disturb('hinted', 'doc-3');
+    await edge.clock.advance(1_000);
+    expect([edge.reader.asked.heads, revsTold(client)]).toEqual([asked, []]);
+    edge.live.disturb('hinted', 'doc-1');
+    await edge.clock.advance(110);
+    expect(revsTold(client)).toEqual([1, 2]);
+    expect(edge.reader.headsAsked.at(-1)?.map(({ room }) => room)).toEqual(['doc-1']);
+    // The room falls silent: nothing more is asked, nothing is missing.
+    await edge.clock.advance(60_000);
+    expect([edge.reader.asked.heads, revsTold(client)]).toEqual([asked + 1, [1, 2]]);
+  });
+});
+
+describe('an edge with 500 rooms asks for all heads in one request', () => {
+  const ROOMS = 500;
+  const rooms = revsFrom(1, ROOMS).map((i) => `room-${i}`);
+
+  /** All open; `lose` adds a revision to each that the live path loses. */
+  async function opened() {
+    const edge = new EdgeHarness({ lookEveryMs: 30_000 });
+    const client = edge.connect();
+    for (const room of rooms) edge.subscribe(client, { room });
+    await edge.clock.advance(10);
+    const histories = rooms.map((room) => edge.history(room));
+    let rev = 0;
+    const lose = async () => {
+      for (const history of histories) await history.add(1);
+      rev += 1;
+    };
+    const expectAll = () => {
+      expect(edge.reader.headsAsked.at(-1)).toHaveLength(ROOMS);
+      const given = new Map<string, number[]>();
+      for (const each of told(client)) {
+        const [room = '', number] = each.split('/');
+        if (number !== undefined) given.set(room, [...(given.get(room) ?? []), Number(number)]);
+      }
+      for (const room of rooms) expect({ room, revs: given.get(room) }).toEqual({ room, revs: revsFrom(1, rev) });
+    };
+    return { edge, lose, expectAll };
+  }
+
+  it('[D5] at the second look, at a reconnect, at a new leader, at hints, and by the timer after 30 s', async () => {
+    const { edge, lose, expectAll } = await opened();
+    const { live, clock } = edge;
+    const occasions: [string, () => Promise<void>][] = [
+      ['second look', () => clock.advance(1_000)],
+      [
+        'reconnect',
+        async () => {
+          live.disturb('reconnected');
+          await clock.advance(100);
+        },
+      ],
+      [
+        'new leader',
+        async () => {
+          live.disturb('leader_elected');
+          await clock.advance(600);
+        },
+      ],
+      [
+        'hints, several of each room',
+        async () => {
+          for (let i = 0; i < 3; i += 1) for (const room of rooms) live.disturb('hinted', room);
+          await clock.advance(200);
+        },
+      ],
+      ['timer', () => clock.advance(30_000)],
+    ];
+    for (const [occasion, disturb] of occasions) {
+      await lose();
+      const before = edge.reader.asked.heads;
+      await disturb();
+      expect({ occasion, requests: edge.reader.asked.heads - before }).toEqual({ occasion, requests: 1 });
+      expectAll();
+    }
+  });
 });

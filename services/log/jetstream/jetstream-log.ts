@@ -15,7 +15,7 @@ import type { EntryStore } from '../entry-store.js';
 import type {
   Append,
   Appended,
-  Disturbance,
+  DisturbanceListener,
   Entry,
   Following,
   Head,
@@ -28,6 +28,7 @@ import type {
 } from '../log.js';
 import { RoomWriters } from '../room-writers.js';
 import type { logSettings } from '../settings.js';
+import { hintSubject } from '../subjects.js';
 import type { SnapshotStore } from '../snapshot-store.js';
 import { Snapshots } from '../snapshots.js';
 import { API_ERROR, ApiError, JetStreamApi } from './api.js';
@@ -51,6 +52,7 @@ const CATCH_UP_LOOK_MS = 50;
 /** A stream for which nobody answers is looked at again, but not more often than this. */
 const SUSPICION_INTERVAL_MS = 500;
 const MS_PER_MINUTE = 60_000;
+const NO_BYTES = new Uint8Array(0);
 
 export interface JetStreamLogParts {
   /** The caller starts and closes it. */
@@ -106,6 +108,7 @@ export class JetStreamLog implements Log {
       store: parts.wrapStore?.(store) ?? store,
       clock,
       settings: { ...settings, keyWindowMs: settings.keyWindowMinutes * MS_PER_MINUTE },
+      onRetried: (room) => link.publish(hintSubject(room), NO_BYTES),
     });
     const snapshots = new JetStreamSnapshots(stream);
     this.snapshots = new Snapshots({
@@ -164,7 +167,7 @@ export class JetStreamLog implements Log {
     return this.state;
   }
 
-  onDisturbance(listener: (disturbance: Disturbance) => void): () => void {
+  onDisturbance(listener: DisturbanceListener): () => void {
     return this.live.onDisturbance(listener);
   }
 

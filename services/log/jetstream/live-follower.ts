@@ -2,14 +2,16 @@
  * The live half of the log over core NATS: subscriptions to what the stream republishes, so committed entries only.
  * It uses nothing of JetStream's interface: an edge's credentials allow it no more. What does not decode, is of another
  * room or has no seq cannot be an entry of the stream; it is dropped, and said at most once a second.
+ * Producers' hints come to one subscription for all rooms, held while any room is followed: they are rare.
  */
 import type { Msg } from 'nats';
 import type { Clock } from '../../shared/clock.js';
 import { asError, assert } from '../../shared/errors.js';
 import type { Logger } from '../../shared/logger.js';
 import { decodeEntry } from '../entry-codec.js';
-import type { Disturbance, Entry, Following, LiveLog, LogStatus } from '../log.js';
-import { liveSubject, STREAM } from '../subjects.js';
+import type { Disturbance, DisturbanceListener, Entry, Following, LiveLog, LogStatus } from '../log.js';
+import { HINT_SUBJECTS, liveSubject, roomOfHint, STREAM } from '../subjects.js';
+import type { Subscribed } from './link-subscription.js';
 import type { NatsLink } from './nats-link.js';
 
 const LEADER_ELECTED = `$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED.${STREAM}`;
@@ -25,11 +27,12 @@ export interface LiveFollowerParts {
 
 export class LiveFollower implements LiveLog {
   private readonly followings = new Set<() => void>();
-  private readonly listeners = new Set<(disturbance: Disturbance) => void>();
+  private readonly listeners = new Set<DisturbanceListener>();
   private readonly ends: (() => void)[];
   private dropped = 0;
   private lastReportAt = Number.NEGATIVE_INFINITY;
   private everUp = false;
+  private hints: Subscribed | undefined;
 
   constructor(private readonly parts: LiveFollowerParts) {
     const { link } = parts;
@@ -57,8 +60,10 @@ export class LiveFollower implements LiveLog {
     const stop = (): void => {
       this.followings.delete(stop);
       for (const subscription of subscriptions) subscription.stop();
+      this.hintsAsFollowed();
     };
     this.followings.add(stop);
+    this.hintsAsFollowed();
     return { ready: allReady(subscriptions.map(({ ready }) => ready)), stop };
   }
 
@@ -69,16 +74,16 @@ export class LiveFollower implements LiveLog {
       : { state: 'starting', detail: 'waiting for NATS' };
   }
 
-  onDisturbance(listener: (disturbance: Disturbance) => void): () => void {
+  onDisturbance(listener: DisturbanceListener): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  /** Tells the listeners that entries may have been missed. */
-  disturb(disturbance: Disturbance): void {
+  /** Tells the listeners that entries may have been missed; `room`: of this room, with `hinted`. */
+  disturb(disturbance: Disturbance, room?: string): void {
     for (const listener of this.listeners) {
       try {
-        listener(disturbance);
+        listener(disturbance, room);
       } catch (error) {
         this.parts.logger.error({ err: asError(error) }, 'a listener failed');
       }
@@ -90,6 +95,18 @@ export class LiveFollower implements LiveLog {
     for (const stop of this.followings) stop();
     this.listeners.clear();
     return Promise.resolve();
+  }
+
+  private hintsAsFollowed(): void {
+    if (this.followings.size === 0) {
+      this.hints?.stop();
+      this.hints = undefined;
+      return;
+    }
+    this.hints ??= this.parts.link.subscribe(HINT_SUBJECTS, {}, ({ subject }) => {
+      const room = roomOfHint(subject);
+      if (room !== undefined) this.disturb('hinted', room);
+    });
   }
 
   private decode(room: string, message: Msg): Entry | undefined {

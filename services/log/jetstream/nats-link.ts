@@ -143,9 +143,9 @@ export class NatsLink {
   }
 
   /** Sends without waiting for anything; false when the link is not up and nothing was sent. */
-  publish(subject: string, payload: Uint8Array, reply: string): boolean {
+  publish(subject: string, payload: Uint8Array, reply?: string): boolean {
     if (!this.up || this.current === undefined) return false;
-    this.current.publish(subject, payload, { reply });
+    this.current.publish(subject, payload, reply === undefined ? {} : { reply });
     return true;
   }
 
