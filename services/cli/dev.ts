@@ -105,6 +105,7 @@ async function start(values: DevValues, scope: ServiceScope, { clock, stdin, std
   const reader: RevisionReader = {
     heads: async (known) => (await revision).reader.heads(known),
     range: async (query) => (await revision).reader.range(query),
+    snapshot: async (room) => (await revision).reader.snapshot(room),
   };
   const edge = listening(edgeAddress(values), async () => {
     const running = await startEdge({ settings: edgeValues(values), live: log, reader, logger, clock });

@@ -1,9 +1,9 @@
 /**
- * What an edge asks of the revision service: heads and ranges. Implemented by the service itself (in one process with
+ * What an edge asks of the revision service: heads, ranges and snapshots. Implemented by the service itself (in one process with
  * the edge) and by rpc-client (over NATS). Positions are checked here, so that an edge is never given a hole: a range
  * that cannot follow the asked position without one is answered `truncated` or `epoch_changed`, never shortened.
  */
-import type { Entry, Head } from '../log/log.js';
+import type { Entry, Head, Snapshot } from '../log/log.js';
 
 /** A position as a client gives it: the tag is checked where it is known. */
 export interface ClientPosition {
@@ -27,8 +27,8 @@ export interface RoomHead {
 export interface RangeQuery {
   readonly room: string;
   /**
-   * The revisions after this position (rev 0, epoch '': from revision 1 on, of whatever numbering; an epoch '' with
-   * another rev is no room's); null: from the oldest kept.
+   * The revisions after this position (rev 0, epoch '': from revision 1 on, of whatever numbering, unless the room began
+   * with a snapshot, which is `truncated`; an epoch '' with another rev is no room's); null: from the oldest kept.
    */
   readonly after: ClientPosition | null;
   /** At most so many revisions. */
@@ -47,6 +47,14 @@ export type RangeAnswer =
   /** The position is of another numbering, of a rewritten history, or above the head. */
   | { readonly kind: 'epoch_changed'; readonly head: Head | null };
 
+export type SnapshotAnswer =
+  /** What follows the snapshot is kept. It need not be the newest: whoever has it catches up like anyone. */
+  | { readonly kind: 'snapshot'; readonly snapshot: Snapshot; readonly head: Head }
+  /** There is none; the room's revisions are kept from 1 on, or it has none (head null). */
+  | { readonly kind: 'none'; readonly head: Head | null }
+  /** What follows the snapshot, or the room's beginning where there is none, is no longer kept. */
+  | { readonly kind: 'truncated'; readonly firstRev: number; readonly head: Head };
+
 export interface RevisionReader {
   /** The heads, confirmed by the log, of those rooms whose head differs from what the asker knows. Throws `log_unavailable`. */
   heads(known: readonly KnownHead[]): Promise<readonly RoomHead[]>;
@@ -55,4 +63,6 @@ export interface RevisionReader {
    * no reply), and `internal` (what the log or the service answered is not sound).
    */
   range(query: RangeQuery): Promise<RangeAnswer>;
+  /** The room's snapshot, where what follows it can be had from `range`. Throws as `range` does. */
+  snapshot(room: string): Promise<SnapshotAnswer>;
 }

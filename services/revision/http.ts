@@ -1,6 +1,6 @@
 /**
- * The revision service over HTTP, for people and for catching up by hand: a room's head, and its revisions as JSON or
- * as NDJSON. A revision's data is embedded as it was stored, byte for byte.
+ * The revision service over HTTP, for people and for catching up by hand: a room's head, its snapshot, and its revisions
+ * as JSON or as NDJSON. A revision's data is embedded as it was stored, byte for byte.
  *
  * Limits: `revisionHttpRequests` reads at once, streams included, further ones are answered `overloaded`; a JSON answer
  * is one page; an NDJSON stream holds one page at a time, is read on as its reader takes it, and is cut when that
@@ -17,7 +17,7 @@ import { parseRoomName } from '../shared/room-name.js';
 import type { Values } from '../shared/settings.js';
 import type { RevisionReader } from './contract.js';
 import { parseRevisionsQuery } from './http-query.js';
-import { RoomPages, type Page } from './room-pages.js';
+import { RoomPages, snapshotOf, type Page } from './room-pages.js';
 import type { revisionSettings } from './settings.js';
 
 /** No route takes a body. */
@@ -58,6 +58,7 @@ class RevisionRoutes {
 
   add(app: FastifyInstance): void {
     app.get('/v1/rooms/:room', (request: RoomRequest) => this.room(request));
+    app.get('/v1/rooms/:room/snapshot', (request: RoomRequest, reply) => this.snapshot(request, reply));
     app.get('/v1/rooms/:room/revisions', (request: RoomRequest, reply) => this.revisions(request, reply));
   }
 
@@ -68,13 +69,30 @@ class RevisionRoutes {
     try {
       for (let attempt = 1; attempt <= STATUS_ATTEMPTS; attempt += 1) {
         const { epoch, rev, tag, seq, time } = await pages.head();
-        const oldest = (await pages.read(null, 1)).entries[0];
-        if (oldest?.epoch === epoch) return { room: pages.room, epoch, rev, tag, seq, time, firstRev: oldest.firstRev };
+        const { entries, head } = await pages.read(null, 1);
+        if (head.epoch !== epoch) continue;
+        // A room that has only the snapshot it began with goes on behind that.
+        const firstRev = entries[0]?.firstRev ?? head.rev + 1;
+        return { room: pages.room, epoch, rev, tag, seq, time, firstRev };
       }
     } finally {
       release();
     }
     throw new RevcastError('log_unavailable', 'the room is beginning another history');
+  }
+
+  /** `{room, epoch, rev, tag, time, data}` */
+  private async snapshot(request: RoomRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const room = parseRoomName(request.params.room);
+    const release = this.admit();
+    try {
+      const { epoch, rev, tag, time, data } = await snapshotOf(this.parts.reader, room);
+      const text = JSON.stringify({ room, epoch, rev, tag, time });
+      reply.header('content-type', 'application/json; charset=utf-8');
+      return await reply.send(Buffer.concat([Buffer.from(`${text.slice(0, -1)},"data":`), data, Buffer.from('}')]));
+    } finally {
+      release();
+    }
   }
 
   private async revisions(request: RoomRequest, reply: FastifyReply): Promise<FastifyReply> {

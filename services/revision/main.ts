@@ -15,7 +15,7 @@ import type { revisionSettings } from './settings.js';
 export interface RevisionParts {
   readonly settings: Values<typeof revisionSettings>;
   /** The caller's to open and to close, after the service has stopped. */
-  readonly log: Pick<Log, 'range' | 'heads' | 'status'>;
+  readonly log: Pick<Log, 'range' | 'heads' | 'snapshot' | 'status'>;
   /** The caller's too. Without one there is no service over NATS. */
   readonly link?: NatsLink | undefined;
   readonly logger: Logger;

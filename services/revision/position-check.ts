@@ -54,6 +54,9 @@ export function judge({ after, from }: ReadPoint, range: Range): Verdict {
       return { kind: 'truncated', firstRev: range.firstRev, head: range.head };
     case 'entries':
       if (epoch !== null && epoch !== range.head.epoch) return ELSEWHERE;
+      if (after !== null && epoch === null && beganWithSnapshot(range.entries[0], range.head)) {
+        return { kind: 'truncated', firstRev: 1, head: range.head };
+      }
       return from === 'position' && after !== null
         ? judgeFromPosition(after, range.entries, range.head)
         : judgeFromNext(after?.rev ?? null, range.entries, range.head);
@@ -73,7 +76,10 @@ function judgeFromPosition(after: ClientPosition, entries: readonly Entry[], hea
 
 function judgeFromNext(afterRev: number | null, entries: readonly Entry[], head: Head): Verdict {
   const first = entries[0];
-  if (first === undefined) return head.rev === afterRev ? { kind: 'at_head', head } : ELSEWHERE;
+  // From the oldest kept on there is nothing where the room has only the snapshot that it began with.
+  if (first === undefined) {
+    return afterRev === null || head.rev === afterRev ? { kind: 'at_head', head } : ELSEWHERE;
+  }
   // A numbering that began while this was read: none of it belongs behind the position.
   if (first.epoch !== head.epoch) return ELSEWHERE;
   const same = entries.filter((entry) => entry.epoch === first.epoch);
@@ -83,6 +89,11 @@ function judgeFromNext(afterRev: number | null, entries: readonly Entry[], head:
     expected = lastRev(entry) + 1;
   }
   return { kind: 'follows', entries: same, head: newerHead(head, same) };
+}
+
+/** Whether a room that has all from revision 1 on began with a snapshot, at revision 0: there was a time before it. */
+function beganWithSnapshot(first: Entry | undefined, head: Head): boolean {
+  return first === undefined ? head.rev === 0 : first.firstRev === 1 && first.previousTime > 0;
 }
 
 /** The head, or what was read if that is newer: the head may have been looked up first. */

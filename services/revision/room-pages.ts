@@ -2,7 +2,7 @@
  * Reading a room page by page for HTTP: each page begins at the position where the last one ended, with its epoch and
  * tag, so that pages never mix two histories. Who gives no epoch means the numbering that the room has now.
  */
-import { lastRev, type Entry, type Head } from '../log/log.js';
+import { lastRev, type Entry, type Head, type Snapshot } from '../log/log.js';
 import { RevcastError } from '../shared/errors.js';
 import type { ClientPosition, RangeAnswer, RevisionReader } from './contract.js';
 import type { RevisionsQuery } from './http-query.js';
@@ -62,18 +62,34 @@ export class RoomPages {
       case 'entries':
         if (answer.head === null) throw notFound(this.room);
         return { entries: answer.entries, head: answer.head };
-      case 'truncated': {
-        const { firstRev, head } = answer;
-        throw new RevcastError('history_truncated', `the oldest kept revision is ${firstRev}`, {
-          details: { firstRev, head },
-        });
-      }
+      case 'truncated':
+        throw truncated(answer);
       case 'epoch_changed':
         throw new RevcastError('epoch_changed', 'the room has another history than the position', {
           details: { head: answer.head },
         });
     }
   }
+}
+
+/** The room's snapshot. Throws `not_found` when it has none, `history_truncated` when what follows it is no longer kept. */
+export async function snapshotOf(reader: RevisionReader, room: string): Promise<Snapshot> {
+  const answer = await reader.snapshot(room);
+  switch (answer.kind) {
+    case 'snapshot':
+      return answer.snapshot;
+    case 'none':
+      if (answer.head === null) throw notFound(room);
+      throw new RevcastError('not_found', `the room ${JSON.stringify(room)} has no snapshot`);
+    case 'truncated':
+      throw truncated(answer);
+  }
+}
+
+function truncated({ firstRev, head }: { firstRev: number; head: Head }): RevcastError {
+  return new RevcastError('history_truncated', `the oldest kept revision is ${firstRev}`, {
+    details: { firstRev, head },
+  });
 }
 
 function notFound(room: string): RevcastError {

@@ -11,16 +11,19 @@ import { lastRev } from '../log/log.js';
 import { sleep, type Clock } from '../shared/clock.js';
 import { RevcastError } from '../shared/errors.js';
 import { whole, type Values } from '../shared/settings.js';
-import type { KnownHead, RangeAnswer, RangeQuery, RevisionReader, RoomHead } from './contract.js';
+import type { KnownHead, RangeAnswer, RangeQuery, RevisionReader, RoomHead, SnapshotAnswer } from './contract.js';
 import {
   decodeHeadsReply,
   decodeRangeReply,
+  decodeSnapshotReply,
   encodeHeadsRequest,
   encodeRangeRequest,
+  encodeSnapshotRequest,
   HEAD_BYTES,
   HEADS_SUBJECT,
   MAX_HEADS_ROOMS,
   RANGE_SUBJECT,
+  SNAPSHOT_SUBJECT,
 } from './rpc-messages.js';
 
 const ATTEMPTS = 2;
@@ -83,6 +86,10 @@ export class RevisionClient implements RevisionReader {
     const answer = await this.ask(RANGE_SUBJECT, request, decodeRangeReply);
     checkFollows(query, answer);
     return answer;
+  }
+
+  snapshot(room: string): Promise<SnapshotAnswer> {
+    return this.ask(SNAPSHOT_SUBJECT, encodeSnapshotRequest(room), (reply) => decodeSnapshotReply(room, reply));
   }
 
   private async ask<T>(subject: string, request: Uint8Array, decode: (reply: Uint8Array) => T): Promise<T> {

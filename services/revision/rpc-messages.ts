@@ -3,14 +3,15 @@
  * no sound message throws `invalid_request` (requests) or `internal` (replies), and never becomes a half-read answer.
  */
 import { formatTag, fromEntryMessage, parseTag, toEntryMessage } from '../log/entry-codec.js';
-import type { Entry, Head } from '../log/log.js';
+import type { Entry, Head, Snapshot } from '../log/log.js';
 import { asError, ERROR_STATUS, RevcastError, type ErrorCode } from '../shared/errors.js';
 import { messages } from '../shared/messages.js';
 import { parseRoomName } from '../shared/room-name.js';
-import type { ClientPosition, KnownHead, RangeAnswer, RangeQuery, RoomHead } from './contract.js';
+import type { ClientPosition, KnownHead, RangeAnswer, RangeQuery, RoomHead, SnapshotAnswer } from './contract.js';
 
 export const HEADS_SUBJECT = 'rpc.revision.heads';
 export const RANGE_SUBJECT = 'rpc.revision.range';
+export const SNAPSHOT_SUBJECT = 'rpc.revision.snapshot';
 export const REVISION_QUEUE = 'revision';
 
 /** Rooms in one heads request; proto/revision.proto says so too. */
@@ -22,7 +23,7 @@ export const RANGE_REPLY_BYTES = 512;
 /** Of an error's message, so that an error always fits. */
 const MAX_ERROR_MESSAGE_CHARS = 300;
 
-const { HeadsRequest, HeadsReply, RangeRequest, RangeReply } = messages.revision;
+const { HeadsRequest, HeadsReply, RangeRequest, RangeReply, SnapshotRequest, SnapshotReply } = messages.revision;
 type PositionMessage = messages.revision.Position.$Properties;
 type HeadMessage = messages.revision.Head.$Properties;
 type ErrorMessage = messages.revision.Error.$Properties;
@@ -93,8 +94,7 @@ export function encodeRangeReply(answer: RangeAnswer): Uint8Array {
         head: toHeadMessage(answer.head),
       }).finish();
     case 'truncated': {
-      const error = new RevcastError('history_truncated', `the oldest kept revision is ${answer.firstRev}`);
-      return encodeRangeError(error, { firstRev: answer.firstRev, head: answer.head });
+      return encodeRangeError(truncatedError(answer.firstRev), { firstRev: answer.firstRev, head: answer.head });
     }
     case 'epoch_changed':
       return encodeRangeError(new RevcastError('epoch_changed', 'the position is of another history'), {
@@ -107,13 +107,7 @@ export function encodeRangeError(
   error: RevcastError,
   details: { firstRev?: number; head?: Head | null } = {},
 ): Uint8Array {
-  return RangeReply.encode({
-    error: {
-      ...toErrorMessage(error),
-      firstRev: details.firstRev ?? 0,
-      ...(details.head === undefined ? {} : { head: toHeadMessage(details.head) }),
-    },
-  }).finish();
+  return RangeReply.encode({ error: toErrorMessage(error, details) }).finish();
 }
 
 /** Throws what the service answered as an error, and `internal` for entries that are not sound. */
@@ -132,6 +126,68 @@ export function decodeRangeReply(bytes: Uint8Array): RangeAnswer {
     'internal',
     'the answer is not a RangeReply',
   );
+}
+
+export function encodeSnapshotRequest(room: string): Uint8Array {
+  return SnapshotRequest.encode({ room }).finish();
+}
+
+/** Throws `invalid_request` or `invalid_room`. */
+export function decodeSnapshotRequest(bytes: Uint8Array): string {
+  const { room } = decoded(
+    () => SnapshotRequest.decode(bytes),
+    'invalid_request',
+    'the request is not a SnapshotRequest',
+  );
+  return parseRoomName(room);
+}
+
+export function encodeSnapshotReply(room: string, answer: SnapshotAnswer): Uint8Array {
+  if (answer.kind === 'truncated') {
+    const { firstRev, head } = answer;
+    return SnapshotReply.encode({ error: toErrorMessage(truncatedError(firstRev), { firstRev, head }) }).finish();
+  }
+  const head = toHeadMessage(answer.head);
+  if (answer.kind === 'none') return SnapshotReply.encode({ head }).finish();
+  const { epoch, rev, tag, time, data } = answer.snapshot;
+  return SnapshotReply.encode({ snapshot: { room, epoch, rev, tag: parseTag(tag), time, data }, head }).finish();
+}
+
+export function encodeSnapshotError(error: RevcastError): Uint8Array {
+  return SnapshotReply.encode({ error: toErrorMessage(error) }).finish();
+}
+
+/** Throws what the service answered as an error, and `internal` for what is no sound answer about `room`. */
+export function decodeSnapshotReply(room: string, bytes: Uint8Array): SnapshotAnswer {
+  const { snapshot, head, error } = decoded(
+    () => SnapshotReply.decode(bytes),
+    'internal',
+    'the answer is not a SnapshotReply',
+  );
+  if (error) {
+    const errorHead = fromHeadMessage(error.head ?? {});
+    if (error.code === 'history_truncated' && errorHead !== null && error.firstRev) {
+      return { kind: 'truncated', firstRev: error.firstRev, head: errorHead };
+    }
+    throw fromErrorMessage(error);
+  }
+  const roomHead = fromHeadMessage(head ?? {});
+  if (!snapshot) return { kind: 'none', head: roomHead };
+  if (snapshot.room !== room || roomHead === null || !snapshot.epoch || !snapshot.data?.length) {
+    throw new RevcastError('internal', 'the answer is not a sound SnapshotReply');
+  }
+  return { kind: 'snapshot', snapshot: fromSnapshotMessage(snapshot), head: roomHead };
+}
+
+function fromSnapshotMessage({ epoch, rev, tag, time, data }: messages.log.Snapshot.$Properties): Snapshot {
+  return {
+    epoch: epoch ?? '',
+    rev: rev ?? 0,
+    tag: formatTag(tag ?? 0),
+    time: time ?? 0,
+    // A copy: the network client's buffer is not kept.
+    data: Uint8Array.from(data ?? []),
+  };
 }
 
 function toRangeEntry(entry: Entry): messages.revision.RangeEntry.$Properties {
@@ -157,19 +213,32 @@ function toHeadMessage(head: Head | null, room = ''): HeadMessage {
 }
 
 function fromHeadMessage({ position, seq, time }: HeadMessage): Head | null {
-  const rev = position?.rev ?? 0;
-  if (rev === 0) return null;
+  const epoch = position?.epoch ?? '';
+  if (epoch === '') return null;
   return {
-    epoch: position?.epoch ?? '',
-    rev,
+    epoch,
+    rev: position?.rev ?? 0,
     tag: formatTag(position?.tag ?? 0),
     seq: seq ?? 0,
     time: time ?? 0,
   };
 }
 
-function toErrorMessage({ code, message, retryable }: RevcastError): ErrorMessage {
-  return { code, message: message.slice(0, MAX_ERROR_MESSAGE_CHARS), retryable };
+function truncatedError(firstRev: number): RevcastError {
+  return new RevcastError('history_truncated', `the oldest kept revision is ${firstRev}`);
+}
+
+function toErrorMessage(
+  { code, message, retryable }: RevcastError,
+  { firstRev = 0, head }: { firstRev?: number; head?: Head | null } = {},
+): ErrorMessage {
+  return {
+    code,
+    message: message.slice(0, MAX_ERROR_MESSAGE_CHARS),
+    retryable,
+    firstRev,
+    ...(head === undefined ? {} : { head: toHeadMessage(head) }),
+  };
 }
 
 function fromErrorMessage({ code, message, retryable }: ErrorMessage): RevcastError {

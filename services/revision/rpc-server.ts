@@ -16,14 +16,18 @@ import { fitEntries } from './reply-size.js';
 import {
   decodeHeadsRequest,
   decodeRangeRequest,
+  decodeSnapshotRequest,
   encodeHeadsError,
   encodeHeadsReply,
   encodeRangeError,
   encodeRangeReply,
+  encodeSnapshotError,
+  encodeSnapshotReply,
   HEADS_SUBJECT,
   RANGE_REPLY_BYTES,
   RANGE_SUBJECT,
   REVISION_QUEUE,
+  SNAPSHOT_SUBJECT,
 } from './rpc-messages.js';
 import type { revisionSettings } from './settings.js';
 
@@ -54,6 +58,7 @@ export class RevisionRpcServer implements Running {
     const procedures: Procedure[] = [
       { subject: HEADS_SUBJECT, answer: (request) => this.heads(request), refuse: encodeHeadsError },
       { subject: RANGE_SUBJECT, answer: (request) => this.range(request), refuse: encodeRangeError },
+      { subject: SNAPSHOT_SUBJECT, answer: (request) => this.snapshot(request), refuse: encodeSnapshotError },
     ];
     this.subscriptions = procedures.map((procedure) =>
       parts.link.subscribe(procedure.subject, { queue: REVISION_QUEUE }, (message) => {
@@ -128,6 +133,12 @@ export class RevisionRpcServer implements Running {
     const answer = await this.parts.reader.range({ ...query, maxBytes: Math.min(query.maxBytes, maxBytes) });
     if (answer.kind !== 'entries') return encodeRangeReply(answer);
     return encodeRangeReply({ ...answer, entries: fitEntries(answer.entries, maxBytes) });
+  }
+
+  /** A snapshot that the log could store fits a reply: it is stored with less to spare. */
+  private async snapshot(request: Uint8Array): Promise<Uint8Array> {
+    const room = decodeSnapshotRequest(request);
+    return encodeSnapshotReply(room, await this.parts.reader.snapshot(room));
   }
 
   private maxPayload(): number {

@@ -6,16 +6,25 @@
  * the room may change between two of them. A read that the confirmed head contradicts is done again, READ_ATTEMPTS
  * times in all, then the answer is `log_unavailable`.
  *
- * It holds no state: what it reads from is a `PageSource`, the log itself or a cache in front of it.
+ * It holds no state but snapshots just read: what it reads from is a `PageSource`, the log itself or a cache in front of it.
  */
 import type { Clock } from '../shared/clock.js';
 import { sleep } from '../shared/clock.js';
 import { RevcastError } from '../shared/errors.js';
 import type { Values } from '../shared/settings.js';
 import type { Head, Log } from '../log/log.js';
-import type { ClientPosition, KnownHead, RangeAnswer, RangeQuery, RevisionReader, RoomHead } from './contract.js';
+import type {
+  ClientPosition,
+  KnownHead,
+  RangeAnswer,
+  RangeQuery,
+  RevisionReader,
+  RoomHead,
+  SnapshotAnswer,
+} from './contract.js';
 import { hasTag, isStart, judge, type ReadPoint, type Verdict } from './position-check.js';
 import type { revisionSettings } from './settings.js';
+import { SnapshotAnswers } from './snapshot-answers.js';
 
 const READ_ATTEMPTS = 4;
 /** Waits between the attempts: 10, 20 and 30 ms, more than the staleness seen. */
@@ -25,9 +34,12 @@ const READ_WAIT_MS = 10;
 export type PageSource = Pick<Log, 'range' | 'heads'>;
 
 export interface RevisionServiceParts {
-  readonly log: PageSource;
+  readonly log: PageSource & Pick<Log, 'snapshot'>;
   readonly clock: Clock;
-  readonly settings: Pick<Values<typeof revisionSettings>, 'revisionPageRevisions' | 'revisionPageBytes'>;
+  readonly settings: Pick<
+    Values<typeof revisionSettings>,
+    'revisionPageRevisions' | 'revisionPageBytes' | 'revisionSnapshotCacheBytes'
+  >;
 }
 
 export class RevisionService implements RevisionReader {
@@ -35,12 +47,19 @@ export class RevisionService implements RevisionReader {
   private readonly clock: Clock;
   private readonly maxRevisions: number;
   private readonly maxBytes: number;
+  private readonly snapshots: SnapshotAnswers;
 
   constructor({ log, clock, settings }: RevisionServiceParts) {
     this.log = log;
     this.clock = clock;
     this.maxRevisions = settings.revisionPageRevisions;
     this.maxBytes = settings.revisionPageBytes;
+    this.snapshots = new SnapshotAnswers({
+      log,
+      range: (query) => this.range(query),
+      clock,
+      maxBytes: settings.revisionSnapshotCacheBytes,
+    });
   }
 
   async heads(known: readonly KnownHead[]): Promise<readonly RoomHead[]> {
@@ -64,6 +83,10 @@ export class RevisionService implements RevisionReader {
       if (attempt < READ_ATTEMPTS) await sleep(this.clock, READ_WAIT_MS * attempt);
     }
     throw new RevcastError('log_unavailable', `reads of room ${JSON.stringify(query.room)} lag behind its head`);
+  }
+
+  snapshot(room: string): Promise<SnapshotAnswer> {
+    return this.snapshots.of(room);
   }
 
   private async read(query: RangeQuery): Promise<RangeAnswer | 'stale'> {

@@ -32,6 +32,13 @@ export const revisionSettings = {
     fallback: 512 * 1024,
     value: 'bytes',
   },
+  revisionSnapshotCacheBytes: {
+    env: 'REVISION_SNAPSHOT_CACHE_BYTES',
+    help: 'bytes of snapshots that are kept for a second after they were read; the longest unused go first',
+    parse: whole('bytes', 0, 64 * 1024 * MiB),
+    fallback: 32 * MiB,
+    value: 'bytes',
+  },
   revisionRpcRequests: {
     env: 'REVISION_RPC_REQUESTS',
     help: 'requests over NATS that are worked on at once; further ones are answered overloaded',

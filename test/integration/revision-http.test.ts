@@ -18,7 +18,10 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function serving(log: Pick<Log, 'range' | 'heads' | 'status'>, limits: Partial<typeof settings> = {}) {
+async function serving(
+  log: Pick<Log, 'range' | 'heads' | 'snapshot' | 'status'>,
+  limits: Partial<typeof settings> = {},
+) {
   const service = await startRevision({
     settings: { ...settings, revisionDrainMs: 200, ...limits },
     log,
@@ -36,7 +39,12 @@ async function largeRoom() {
   for (let rev = 1; rev <= 200; rev += 1) await log.append(ROOM, { revisions: [{ data }] });
   const source = new DisturbedLog(log);
   const status = () => log.status();
-  const served = { range: source.range.bind(source), heads: source.heads.bind(source), status };
+  const served = {
+    range: source.range.bind(source),
+    heads: source.heads.bind(source),
+    snapshot: source.snapshot.bind(source),
+    status,
+  };
   return { served, source, store };
 }
 

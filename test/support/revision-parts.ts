@@ -61,7 +61,11 @@ export class DisturbedLog implements PageSource {
   private readonly ranges: PageSource['range'][] = [];
   private readonly headsCalls: PageSource['heads'][] = [];
 
-  constructor(readonly log: PageSource) {}
+  constructor(readonly log: PageSource & Pick<Log, 'snapshot'>) {}
+
+  snapshot(room: string): ReturnType<Log['snapshot']> {
+    return this.log.snapshot(room);
+  }
 
   nextRange(...answers: PageSource['range'][]): void {
     this.ranges.push(...answers);

@@ -47,7 +47,7 @@ function revsIn(text: string): number[] {
 /** A reader that answers everything with an error. */
 function failing(code: 'log_unavailable' | 'overloaded'): RevisionReader {
   const fail = () => Promise.reject(new RevcastError(code, 'not now'));
-  return { heads: fail, range: fail };
+  return { heads: fail, range: fail, snapshot: fail };
 }
 
 describe('GET /v1/rooms/:room', () => {
@@ -248,6 +248,7 @@ describe('faults', () => {
     const waiting: (() => void)[] = [];
     const reader: RevisionReader = {
       heads: () => Promise.resolve([]),
+      snapshot: () => Promise.resolve({ kind: 'none', head: null }),
       range: async () => {
         await new Promise<void>((resolve) => waiting.push(resolve));
         return { kind: 'entries', entries: [], head: null };
@@ -271,6 +272,7 @@ describe('faults', () => {
     let begun = false;
     const { get } = over({
       heads: (known) => service.heads(known),
+      snapshot: (room) => service.snapshot(room),
       range: async (query) => {
         if (!begun) store.removeHistory(ROOM);
         if (!begun) await appendEntries(log, ROOM, [1, 1, 1]);

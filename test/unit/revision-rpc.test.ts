@@ -49,7 +49,11 @@ async function serving(sizes: readonly number[], link = new LoopedLink()) {
 
 /** A reader that answers ranges with `answer`. */
 function ranging(answer: () => Promise<RangeAnswer>): RevisionReader {
-  return { heads: () => Promise.resolve([]), range: answer };
+  return {
+    heads: () => Promise.resolve([]),
+    range: answer,
+    snapshot: () => Promise.resolve({ kind: 'none', head: null }),
+  };
 }
 
 /** The answer with each revision's data as text, whatever kind of bytes it came in. */

@@ -157,7 +157,7 @@ describe('a range', () => {
     const small = new RevisionService({
       log: (await serving([2, 3, 4])).log,
       clock: hastyClock,
-      settings: { revisionPageRevisions: 2, revisionPageBytes: 1_024 },
+      settings: { ...settings, revisionPageRevisions: 2, revisionPageBytes: 1_024 },
     });
     expect(told(await small.range({ room: ROOM, after: null, limit: 1e9, maxBytes: 1e9 }))).toEqual([1, 2]);
     expect(told(await service.range({ room: ROOM, after: null, limit: 1e9, maxBytes: 1e9 }))).toHaveLength(9);
