@@ -8,7 +8,14 @@ import { MemoryLog } from '../../services/log/memory-log.js';
 import { MemoryStore } from '../../services/log/memory-store.js';
 import { newTag } from '../../services/log/numbering.js';
 import { revisionJson } from '../../services/log/revision-json.js';
-import type { KnownHead, RangeAnswer, RangeQuery, RevisionReader, RoomHead } from '../../services/revision/contract.js';
+import type {
+  KnownHead,
+  RangeAnswer,
+  RangeQuery,
+  RevisionReader,
+  RoomHead,
+  SnapshotAnswer,
+} from '../../services/revision/contract.js';
 import { RevisionService } from '../../services/revision/service.js';
 import { RevcastError } from '../../services/shared/errors.js';
 import { hastyClock, settings as revisionSettings } from './revision-parts.js';
@@ -121,15 +128,19 @@ export class History {
 /** The real revision service on a store; a test answers single calls itself, or says that nobody answers. */
 export class ReaderDouble implements RevisionReader {
   unavailable = false;
-  readonly asked = { heads: 0, range: 0 };
+  readonly asked = { heads: 0, range: 0, snapshot: 0 };
   readonly ranges: RangeQuery[] = [];
   readonly headsAsked: (readonly KnownHead[])[] = [];
   private readonly headsCalls: RevisionReader['heads'][] = [];
   private readonly rangeCalls: RevisionReader['range'][] = [];
+  private readonly snapshotCalls: RevisionReader['snapshot'][] = [];
   readonly real: RevisionReader;
+  /** The log that it reads: a test may put snapshots there. */
+  readonly log: MemoryLog;
 
   constructor(store: MemoryStore) {
     const log = new MemoryLog({ clock: hastyClock, store });
+    this.log = log;
     this.real = new RevisionService({ log, clock: hastyClock, settings: revisionSettings });
   }
 
@@ -139,6 +150,16 @@ export class ReaderDouble implements RevisionReader {
 
   nextRange(...answers: RevisionReader['range'][]): void {
     this.rangeCalls.push(...answers);
+  }
+
+  nextSnapshot(...answers: RevisionReader['snapshot'][]): void {
+    this.snapshotCalls.push(...answers);
+  }
+
+  async snapshot(room: string): Promise<SnapshotAnswer> {
+    this.asked.snapshot += 1;
+    if (this.unavailable) throw new RevcastError('log_unavailable', 'nobody answers');
+    return (this.snapshotCalls.shift() ?? this.real.snapshot.bind(this.real))(room);
   }
 
   async heads(known: readonly KnownHead[]): Promise<readonly RoomHead[]> {

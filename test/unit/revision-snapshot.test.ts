@@ -39,6 +39,11 @@ function inShort(answer: SnapshotAnswer): object {
   return { kind: 'snapshot', rev, data: Buffer.from(data).toString(), head };
 }
 
+/** JSON text of about so many bytes. */
+function textOf(bytes: number): Buffer {
+  return Buffer.from(JSON.stringify('x'.repeat(bytes)));
+}
+
 const ready = () => ({ ok: true, detail: '' });
 
 /** The log, counting how often a snapshot is read. */
@@ -188,9 +193,8 @@ describe('a snapshot', () => {
     const limits = { ...settings, revisionSnapshotCacheBytes: 4_000 };
     const counting = countingReads(log, () => (reads += 1));
     const service = new RevisionService({ log: counting, clock: new ManualClock(), settings: limits });
-    const data = (bytes: number) => Buffer.from(JSON.stringify('x'.repeat(bytes)));
-    for (const room of ['a', 'b', 'c']) await log.putSnapshot(room, { rev: 1, data: data(1_000) });
-    await log.putSnapshot('large', { rev: 1, data: data(5_000) });
+    for (const room of ['a', 'b', 'c']) await log.putSnapshot(room, { rev: 1, data: textOf(1_000) });
+    await log.putSnapshot('large', { rev: 1, data: textOf(5_000) });
 
     for (const room of ['large', 'large', 'a', 'b', 'a', 'c']) await service.snapshot(room);
     expect(reads).toBe(5);
