@@ -4,6 +4,7 @@
  */
 import { asError, RevcastError } from '../shared/errors.js';
 import type { EdgeParts } from './edge-parts.js';
+import { Greeting } from './greeting.js';
 import { findStart, type Start } from './join.js';
 import { Member } from './member.js';
 import type { Command } from './protocols/protocol.js';
@@ -41,8 +42,10 @@ export class Commands {
   private unsubscribe(session: Session, { id, room }: Unsubscribe): void {
     const member = session.memberOf(room);
     const joining = session.joining.get(room);
-    if (member !== undefined) session.remove(member);
-    else if (joining !== undefined) {
+    if (member !== undefined) {
+      if (member.greeting !== undefined) session.refuse(member.id, unsubscribedMeanwhile());
+      session.remove(member);
+    } else if (joining !== undefined) {
       joining.cancelled = true;
       session.joining.delete(room);
     } else {
@@ -89,7 +92,7 @@ export class Commands {
       const found = findStart(this.parts, room, command.since);
       const start = found instanceof Promise ? await found : found;
       if (!session.open) return true;
-      if (joining.cancelled) throw new RevcastError('not_subscribed', 'unsubscribed before the room was joined');
+      if (joining.cancelled) throw unsubscribedMeanwhile();
       if (!room.isOpen || room.generation !== generation) return false;
       this.admit(session, command, room, start);
       return true;
@@ -100,10 +103,20 @@ export class Commands {
   }
 
   /** The answer goes out before the first revision: the member is made after it, in the same turn. */
-  private admit(session: Session, { id, batch }: Subscribe, room: Room, { cursor, tag }: Start): void {
-    const { epoch } = room.position;
-    session.reply(session.protocol.subscribed(id, room.name, { epoch, rev: cursor, tag }));
-    if (session.open) session.add(new Member(session, room, id, batch), cursor);
+  private admit(session: Session, { id, batch }: Subscribe, room: Room, { cursor, tag, snapshot }: Start): void {
+    const position = { epoch: room.position.epoch, rev: cursor, tag };
+    const { protocol } = session;
+    if (snapshot === undefined) {
+      session.reply(protocol.subscribed(id, room.name, position));
+      if (session.open) session.add(new Member(session, room, id, batch), cursor);
+      return;
+    }
+    const { frames } = this.parts;
+    const answer =
+      snapshot === null ? frames.joinedWithout(room.name, position, protocol) : frames.joined(snapshot, protocol);
+    const member = new Member(session, room, id, batch);
+    member.greeting = new Greeting(protocol, id, answer);
+    session.add(member, cursor);
   }
 
   private refuseSubscribe(session: Session, { id, room }: Subscribe, error: unknown): void {
@@ -114,4 +127,8 @@ export class Commands {
     this.parts.logger.error({ room, err: asError(error) }, 'subscribe failed');
     session.refuse(id, new RevcastError('internal', 'the edge failed; the fault was logged'));
   }
+}
+
+function unsubscribedMeanwhile(): RevcastError {
+  return new RevcastError('not_subscribed', 'unsubscribed before the room was joined');
 }

@@ -10,6 +10,7 @@ import { RingBudget } from './ring-budget.js';
 import { newRing } from './ring-choice.js';
 import { roomMatcher } from './room-pattern.js';
 import { Rooms } from './rooms.js';
+import { Snapshots } from './snapshots.js';
 
 export function composeEdge(given: Pick<EdgeParts, 'settings' | 'live' | 'reader' | 'logger' | 'clock'>): EdgeParts {
   const { settings, reader, logger, clock } = given;
@@ -20,6 +21,7 @@ export function composeEdge(given: Pick<EdgeParts, 'settings' | 'live' | 'reader
   const parts: EdgeParts = {
     ...shared,
     lookup: new HeadLookup(reader, clock),
+    snapshots: new Snapshots(reader, clock, settings.snapshotCacheBytes),
     frames: new Frames({ minSavingBytes: settings.deflateMinSaving, shared: settings.fanout === 'prepared' }, counters),
     catchUp: new CatchUp(shared),
     isLatest: roomMatcher(settings.latestRooms),

@@ -14,6 +14,8 @@ export class EdgeCounters {
   framesPrepared = 0;
   /** Revisions given to sockets. */
   deliveries = 0;
+  /** Snapshots given to sockets. */
+  snapshotsSent = 0;
   /** Turns in which members were visited. */
   flushes = 0;
   /** Sockets written to by flushes. */

@@ -13,6 +13,7 @@ import type { Pages } from './pages.js';
 import type { Rooms } from './rooms.js';
 import type { EdgeSettings } from './settings.js';
 import type { Slot } from './slot.js';
+import type { Snapshots } from './snapshots.js';
 
 export interface EdgeParts {
   readonly settings: EdgeSettings;
@@ -23,6 +24,7 @@ export interface EdgeParts {
   readonly counters: EdgeCounters;
   readonly lookup: HeadLookup;
   readonly pages: Pages;
+  readonly snapshots: Snapshots;
   readonly frames: Frames;
   readonly flusher: Flusher;
   readonly catchUp: CatchUp;

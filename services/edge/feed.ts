@@ -29,7 +29,7 @@ const RETRY_MAX_MS = 2_000;
 
 export const NOWHERE: Position = { epoch: '', rev: 0, tag: '' };
 
-/** History was rewritten or lost; or so much was missed that the log no longer keeps it. */
+/** History was rewritten or lost; or so much was missed that the log no longer keeps it, or the room began with a snapshot. */
 export type Broken = 'epoch_changed' | 'history_truncated';
 
 export interface FeedListener {
@@ -37,8 +37,8 @@ export interface FeedListener {
   onOpened(position: Position): void;
   /** The next entry, without hole or repeat. */
   onEntry(entry: Entry): void;
-  /** The room now stands at `position`, and what was given before is not followed by what comes. */
-  onBroken(reason: Broken, position: Position): void;
+  /** The room now stands at `position`, and what was given before is not followed by what comes: `firstRev` is kept, where known. */
+  onBroken(reason: Broken, position: Position, firstRev?: number): void;
   /** The tag of a revision still known, to recognise a rewritten history; undefined where it is not known. */
   tagAt(rev: number): string | undefined;
 }
@@ -129,7 +129,7 @@ export class Feed {
   private async otherHistory(asked: Position, looked: Looked): Promise<Head | null | undefined> {
     if (!this.isOpen || looked.kind === 'same' || this.at.epoch !== asked.epoch) return undefined;
     const { head } = looked;
-    if (asked.rev === 0) {
+    if (asked.epoch === '') {
       if (head !== null) this.repair();
       return undefined;
     }
@@ -163,9 +163,11 @@ export class Feed {
 
   /** Gives the listener what is new of the entry, if it follows; otherwise finds out why it does not. */
   private place(entry: Entry): void {
-    const begins = this.at.rev === 0 && entry.firstRev === 1;
+    const nothingYet = this.at.epoch === '';
+    // Where there was a time before revision 1, the room began with a snapshot, which who stood in the empty room lacks.
+    const begins = nothingYet && entry.firstRev === 1 && entry.previousTime === 0;
     if (entry.epoch !== this.at.epoch && !begins) {
-      if (this.at.rev === 0) this.gap(entry);
+      if (nothingYet) this.gap(entry);
       else this.doubt('a revision of another epoch');
       return;
     }
@@ -249,20 +251,19 @@ export class Feed {
     const asked = this.at;
     const answer = await this.parts.reader.range({ room: this.room, after: asked, limit, maxBytes });
     if (this.state !== 'repairing' || this.at !== asked) return this.state !== 'repairing';
-    if (answer.kind !== 'entries') {
-      this.breakOff(answer.kind === 'truncated' ? 'history_truncated' : 'epoch_changed', answer.head);
-      return true;
-    }
+    if (answer.kind === 'truncated') this.breakOff('history_truncated', answer.head, answer.firstRev);
+    else if (answer.kind === 'epoch_changed') this.breakOff('epoch_changed', answer.head);
+    if (answer.kind !== 'entries') return true;
     for (const entry of answer.entries) this.place(entry);
     return answer.head === null || this.at.rev >= answer.head.rev || answer.entries.length === 0;
   }
 
-  private breakOff(reason: Broken, head: Head | null): void {
+  private breakOff(reason: Broken, head: Head | null, firstRev?: number): void {
     this.breaks += 1;
     this.at = head === null ? NOWHERE : positionOf(head);
     const { epoch, rev } = this.at;
     this.parts.logger.warn({ room: this.room, reason, epoch, rev }, 'room: starting again at the confirmed head');
-    this.listener.onBroken(reason, this.at);
+    this.listener.onBroken(reason, this.at, firstRev);
   }
 
   private isClosed(): boolean {

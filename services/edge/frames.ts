@@ -3,11 +3,13 @@
  * once, whatever the number of members and of distinct ids. With EDGE_FANOUT=per-socket nothing is kept, so that the
  * difference can be measured.
  */
+import type { Position } from '../log/log.js';
 import type { EdgeCounters } from './counters.js';
 import { MessageRun } from './message-run.js';
 import { PreparedFrame } from './prepared-frame.js';
 import type { Protocol } from './protocols/protocol.js';
 import type { Slot } from './slot.js';
+import type { RoomSnapshot } from './snapshots.js';
 
 /** A range in one message ends before it exceeds these. */
 const MAX_RANGE_REVISIONS = 500;
@@ -79,6 +81,21 @@ export class Frames {
     const frame = this.prepare(protocol.single(slot), slot.revision.rev);
     if (this.options.shared) slot.frames[protocol.index] = frame;
     return frame;
+  }
+
+  /** The answer to who joins with the snapshot. */
+  joined(snapshot: RoomSnapshot, protocol: Protocol): PreparedFrame {
+    const kept = snapshot.frames[protocol.index];
+    if (kept !== undefined) return kept;
+    const { room, position } = snapshot;
+    const frame = this.prepare(protocol.joined(room, position, snapshot.snapshot), position.rev);
+    if (this.options.shared) snapshot.frames[protocol.index] = frame;
+    return frame;
+  }
+
+  /** The answer to who asked for a snapshot in a room that has none. */
+  joinedWithout(room: string, position: Position, protocol: Protocol): PreparedFrame {
+    return this.prepare(protocol.joined(room, position, null), position.rev);
   }
 
   /**

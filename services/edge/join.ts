@@ -9,6 +9,8 @@ import type { ClientPosition } from '../revision/contract.js';
 import type { EdgeParts } from './edge-parts.js';
 import type { Since } from './protocols/protocol.js';
 import { brokenError, type Room } from './room.js';
+import type { RoomSnapshot } from './snapshots.js';
+import type { Slot } from './slot.js';
 
 /** How long an edge that is behind a client's position may take to get there. */
 const BEHIND_MS = 3_000;
@@ -18,12 +20,20 @@ const BEHIND_LOOK_MS = 20;
 export interface Start {
   readonly cursor: number;
   readonly tag: string;
+  /** What the client is given before what follows the cursor; null: it asked for one, and there is none. */
+  readonly snapshot?: RoomSnapshot | null;
 }
+
+/** Of `epoch_changed` and `history_truncated`. */
+const GONE = 410;
+/** A snapshot that was kept a moment too long is asked for once more. */
+const SNAPSHOT_ATTEMPTS = 2;
 
 /** Throws `epoch_changed`, `history_truncated`, `log_unavailable`. Answers in the same turn when the ring decides. */
 export function findStart(parts: EdgeParts, room: Room, since: Since): Start | Promise<Start> {
   if (since === 'now') return { cursor: room.position.rev, tag: room.position.tag };
   if (since === 'first') return findFirst(parts, room);
+  if (since === 'snapshot') return findSnapshot(parts, room);
   const position = withEpoch(room, since);
   return startInRing(room, position) ?? findPosition(parts, room, position);
 }
@@ -40,11 +50,45 @@ function withEpoch(room: Room, since: ClientPosition): ClientPosition {
 /** The start where the ring alone can tell that the position is sound and everything after it is there. */
 function startInRing(room: Room, since: ClientPosition): Start | undefined {
   const { ring, position } = room;
-  if (since.rev === 0) return ring.firstRev === 1 || position.rev === 0 ? { cursor: 0, tag: '' } : undefined;
+  if (since.rev === 0) {
+    return position.rev === 0 || ring.firstRev === 1 ? startAtZero(room, since, ring.get(1)) : undefined;
+  }
   if (since.epoch !== position.epoch || since.rev > position.rev || since.rev + 1 < ring.firstRev) return undefined;
   const tag = room.tagAt(since.rev);
   if (since.tag === undefined) return { cursor: since.rev, tag: tag ?? '' };
   return tag === since.tag ? { cursor: since.rev, tag } : undefined;
+}
+
+/**
+ * Revision 0 is before any history, so any epoch will do; but for a room that began with a snapshot there, which only
+ * who names its epoch has. `first` is revision 1, where the room has it. Throws `epoch_changed`, `history_truncated`.
+ */
+function startAtZero({ position }: Room, since: ClientPosition, first: Slot | undefined): Start {
+  const beganWithSnapshot = first === undefined ? position.epoch !== '' : first.revision.timeDelta !== null;
+  if (beganWithSnapshot && since.epoch !== position.epoch) {
+    throw since.epoch === '' ? brokenError('history_truncated', position, 1) : brokenError('epoch_changed', position);
+  }
+  return { cursor: 0, tag: '' };
+}
+
+/**
+ * The room's snapshot, and the start behind it: found as for any client that stands there, so that nothing is missing
+ * between the two. Without a snapshot it is the start of a client that has nothing.
+ */
+async function findSnapshot(parts: EdgeParts, room: Room): Promise<Start> {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await parts.snapshots.of(room.name);
+    if (answer.kind === 'truncated') throw brokenError('history_truncated', answer.head, answer.firstRev);
+    const snapshot = answer.kind === 'none' ? null : answer.snapshot;
+    try {
+      const start = await findStart(parts, room, snapshot === null ? { epoch: '', rev: 0 } : snapshot.position);
+      return { ...start, tag: snapshot?.position.tag ?? start.tag, snapshot };
+    } catch (error) {
+      const passes = attempt < SNAPSHOT_ATTEMPTS && error instanceof RevcastError && error.httpStatus === GONE;
+      if (!passes) throw error;
+      parts.snapshots.forget(room.name);
+    }
+  }
 }
 
 async function findFirst(parts: EdgeParts, room: Room): Promise<Start> {
@@ -98,7 +142,7 @@ async function checkedByPage(parts: EdgeParts, room: Room, since: ClientPosition
       if (answer.firstRev > since.rev + 1) throw brokenError('history_truncated', answer.head, answer.firstRev);
       return { cursor: since.rev, tag: since.tag ?? '' };
     case 'page': {
-      if (since.rev === 0) return { cursor: 0, tag: '' };
+      if (since.rev === 0) return startAtZero(room, since, answer.page.get(1));
       const tag = answer.page.get(since.rev)?.revision.tag;
       if (tag === undefined || (since.tag !== undefined && since.tag !== tag)) {
         throw brokenError('epoch_changed', room.position);

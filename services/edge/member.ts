@@ -13,6 +13,7 @@
  */
 import { assert } from '../shared/errors.js';
 import { storedBlock } from './compress-once.js';
+import type { Greeting } from './greeting.js';
 import { NO_PLACE, type RingReader } from './frame-ring.js';
 import { inWords, type Opened } from './message-run.js';
 import type { Page } from './page.js';
@@ -42,6 +43,8 @@ export class Member implements RingReader, Opened {
   state: MemberState = 'steady';
   /** Place in the room's list of members. */
   index = -1;
+  /** What it is sent before its first revision, until that has been written. */
+  greeting: Greeting | undefined;
   /** The page that it is sent from while it catches up. */
   page: Page | undefined;
   /** A page was asked for and has not come. */

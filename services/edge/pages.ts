@@ -75,7 +75,7 @@ export class Pages {
     const end = this.startOf(start) + this.settings.pageRevisions - 1;
     const answer = await this.reader.range({
       room,
-      after: start === 1 ? { epoch: '', rev: 0 } : { epoch, rev: start - 1 },
+      after: { epoch, rev: start - 1 },
       limit: end - start + 1,
       maxBytes: this.settings.pageBytes,
     });

@@ -100,9 +100,9 @@ export class Room implements FeedListener {
     this.parts.flusher.mark(this);
   }
 
-  onBroken(reason: Broken, position: Position): void {
+  onBroken(reason: Broken, position: Position, firstRev?: number): void {
     this.generation += 1;
-    const error = brokenError(reason, position);
+    const error = brokenError(reason, position, firstRev);
     for (const member of this.members.slice()) member.session.endSubscription(member, error);
     this.ring.clear(position.rev);
     this.ranges.clear();

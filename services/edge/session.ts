@@ -12,9 +12,10 @@
  */
 import { RevcastError } from '../shared/errors.js';
 import type { EdgeParts } from './edge-parts.js';
+import type { Greeting } from './greeting.js';
 import { nextFrame } from './next-frame.js';
 import type { Member } from './member.js';
-import { OPENING_BYTES } from './message-run.js';
+import { OPENING_BYTES, type Opened } from './message-run.js';
 import type { PreparedFrame } from './prepared-frame.js';
 import type { Protocol, RequestId } from './protocols/protocol.js';
 import { DROPPED, type EdgeSocket } from './uws.js';
@@ -108,10 +109,8 @@ export class Session {
   add(member: Member, cursor: number): void {
     this.members.push(member);
     member.room.add(member, cursor);
-    if (member.state !== 'steady') {
-      this.hasLaggards = true;
-      this.parts.flusher.resume(this);
-    }
+    if (member.state !== 'steady') this.hasLaggards = true;
+    if (member.state !== 'steady' || member.greeting !== undefined) this.parts.flusher.resume(this);
   }
 
   remove(member: Member): void {
@@ -206,17 +205,13 @@ export class Session {
   }
 
   private writeMember(ws: EdgeSocket<SocketData>, member: Member): void {
+    if (member.greeting !== undefined && !this.greetInCork(ws, member, member.greeting)) return;
     let given = this.writeRun(ws, member);
     for (;;) {
       const frame = nextFrame(this.parts, member, given);
       if (frame === undefined) break;
-      const size = this.wireBytes(member, frame);
-      if (size > cork.leftBytes) {
-        cork.rest = cork.leftBytes === CORK_BYTES ? 'large' : 'more';
-        break;
-      }
+      if (!this.fits(member, frame)) break;
       this.write(ws, member, frame);
-      cork.leftBytes -= size;
       given = frame.lastRev;
       if (member.state !== 'steady') this.delivered(member, given);
     }
@@ -224,6 +219,30 @@ export class Session {
     if (given > member.cursor) this.delivered(member, given);
     // Also a member whose socket was never blocked: the ring may overtake it before a flush comes to it.
     if (member.state !== 'steady') this.hasLaggards = true;
+  }
+
+  /** Whether the greeting fitted. */
+  private greetInCork(ws: EdgeSocket<SocketData>, member: Member, greeting: Greeting): boolean {
+    const fits = this.fits(greeting, greeting.frame);
+    if (fits) this.greet(ws, member, greeting);
+    return fits;
+  }
+
+  private greet(ws: EdgeSocket<SocketData>, member: Member, greeting: Greeting): void {
+    this.write(ws, greeting, greeting.frame);
+    member.greeting = undefined;
+    this.parts.counters.snapshotsSent += 1;
+  }
+
+  /** Takes the frame's bytes from the cork, or says what is left. */
+  private fits(opened: Opened, frame: PreparedFrame): boolean {
+    const size = this.wireBytes(opened, frame);
+    if (size > cork.leftBytes) {
+      cork.rest = cork.leftBytes === CORK_BYTES ? 'large' : 'more';
+      return false;
+    }
+    cork.leftBytes -= size;
+    return true;
   }
 
   /** A burst: what goes uncompressed, one revision a message, to a steady member; rev of the last that fitted. */
@@ -275,6 +294,10 @@ export class Session {
 
   /** Writes the member's next message, without a cork; whether there was one. */
   private writeAlone(ws: EdgeSocket<SocketData>, member: Member): boolean {
+    if (member.greeting !== undefined) {
+      this.greet(ws, member, member.greeting);
+      return true;
+    }
     const frame = nextFrame(this.parts, member, member.cursor);
     if (frame !== undefined) {
       this.write(ws, member, frame);
@@ -289,22 +312,22 @@ export class Session {
     return this.deflate === 'once' ? frame.deflated() : null;
   }
 
-  private wireBytes(member: Member, frame: PreparedFrame): number {
-    return HEADER_BYTES + member.openingBytes + (this.deflated(frame)?.length ?? frame.bodyBytes);
+  private wireBytes({ openingBytes }: Opened, frame: PreparedFrame): number {
+    return HEADER_BYTES + openingBytes + (this.deflated(frame)?.length ?? frame.bodyBytes);
   }
 
   /** One message, whole. The socket was empty when this cork began, so that no fragment can be dropped. */
-  private write(ws: EdgeSocket<SocketData>, member: Member, frame: PreparedFrame): void {
+  private write(ws: EdgeSocket<SocketData>, opened: Member | Greeting, frame: PreparedFrame): void {
     const deflated = this.deflated(frame);
     if (this.deflate === 'per-socket') {
       this.parts.counters.bodiesDeflated += 1;
       this.parts.counters.bytesDeflated += frame.bodyBytes;
-      ws.send(frame.message(member), false, true);
+      ws.send(frame.message(opened), false, true);
     } else if (deflated === null) {
-      ws.send(frame.message(member), false, false);
+      ws.send(frame.message(opened), false, false);
     } else {
       ws.sendFirstFragment(this.protocol.first, false, true);
-      ws.sendFragment(member.stored, false);
+      ws.sendFragment(opened.stored, false);
       ws.sendLastFragment(deflated, false);
     }
   }

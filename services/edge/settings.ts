@@ -52,6 +52,13 @@ export const edgeSettings = {
   pageRevisions: number('EDGE_PAGE_REVISIONS', 'revisions of a catch-up page', 'revisions', [1, 10_000], 200),
   pageBytes: number('EDGE_PAGE_BYTES', 'bytes of a catch-up page, about', 'bytes', [1 * KIB, 8 * MIB], 256 * KIB),
   pageCacheBytes: number('EDGE_PAGE_CACHE_BYTES', 'bytes of kept pages', 'bytes', [0, 65_536 * MIB], 64 * MIB),
+  snapshotCacheBytes: number(
+    'EDGE_SNAPSHOT_CACHE_BYTES',
+    'bytes of kept snapshots, with the answers made of them',
+    'bytes',
+    [0, 65_536 * MIB],
+    64 * MIB,
+  ),
   deflateMinSaving: number(
     'EDGE_DEFLATE_MIN_SAVING',
     'compress a frame only if it saves so much',

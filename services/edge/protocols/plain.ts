@@ -22,7 +22,9 @@ const Position = z.strictObject({
 });
 const SubscribeParams = z.strictObject({
   room: z.string(),
-  since: z.union([z.literal(0), Position], 'must be 0 or a position {epoch, rev, tag?}').optional(),
+  since: z
+    .union([z.literal(0), z.literal('snapshot'), Position], 'must be 0, "snapshot" or a position {epoch, rev, tag?}')
+    .optional(),
   batch: z.boolean().optional(),
 });
 const RoomParams = z.strictObject({ room: z.string() });
@@ -72,8 +74,13 @@ export const plain: Protocol = {
     return Buffer.concat([...parts, CLOSE_BATCH]);
   },
 
-  subscribed(id, room, { epoch, rev, tag }) {
-    return `{"id":${id},"data":${JSON.stringify({ subscribed: true, room, epoch, rev, ...(tag ? { tag } : {}) })}}`;
+  subscribed: (id, room, position) => `{"id":${id},"data":${subscribedText(room, position)}}`,
+  joined(room, position, snapshot) {
+    const before = `${subscribedText(room, position).slice(0, -1)},"snapshot":`;
+    if (snapshot === null) return Buffer.from(`${before}null}}`);
+    const { rev, time, data } = snapshot;
+    const open = `${before}{"rev":${rev},"time":${time},"data":`;
+    return Buffer.concat([Buffer.from(open), data, CLOSE_JOINED]);
   },
   unsubscribed: (id, room) => `{"id":${id},"data":${JSON.stringify({ subscribed: false, room })}}`,
   pong: (id) => `{"id":${id},"data":{}}`,
@@ -86,6 +93,11 @@ const EMPTY = Buffer.alloc(0);
 const COMMA = Buffer.from(',');
 const CLOSE_SINGLE = Buffer.from('}');
 const CLOSE_BATCH = Buffer.from(']}');
+const CLOSE_JOINED = Buffer.from('}}}');
+
+function subscribedText(room: string, { epoch, rev, tag }: ClientPosition): string {
+  return JSON.stringify({ subscribed: true, room, epoch, rev, ...(tag ? { tag } : {}) });
+}
 
 function parseRequest(request: object): Command {
   const { id, method, params } = request as { id?: unknown; method?: unknown; params?: unknown };
@@ -121,6 +133,7 @@ function isId(id: unknown): id is string | number {
 function sinceOf(since: z.infer<typeof SubscribeParams>['since']): Since {
   if (since === undefined) return 'now';
   if (since === 0) return 'first';
+  if (since === 'snapshot') return since;
   return positionOf(since);
 }
 

@@ -6,11 +6,15 @@
  * differs between members, so the body is serialized and deflated once (see compress-once.ts for why one byte).
  */
 import type { RevcastError } from '../../shared/errors.js';
+import type { Snapshot } from '../../log/log.js';
 import type { ClientPosition } from '../../revision/contract.js';
 import type { Slot } from '../slot.js';
 
-/** Where a subscription begins: with what comes from now on, with the oldest kept, or after a position. */
-export type Since = 'now' | 'first' | ClientPosition;
+/**
+ * Where a subscription begins: with what comes from now on, with the oldest kept, with the room's snapshot (which is
+ * then part of the answer, see `joined`), or after a position.
+ */
+export type Since = 'now' | 'first' | 'snapshot' | ClientPosition;
 
 /** The client's own name of a request, as JSON text. */
 export type RequestId = string;
@@ -46,6 +50,11 @@ export interface Protocol {
   batch(slots: readonly Slot[]): Buffer;
 
   subscribed(id: RequestId, room: string, position: ClientPosition): string;
+  /**
+   * The body of the answer to a subscribe since the snapshot, behind `first` and `own`, the same for all who join; null:
+   * the room has none, and its revisions follow from the first on.
+   */
+  joined(room: string, position: ClientPosition, snapshot: Snapshot | null): Buffer;
   unsubscribed(id: RequestId, room: string): string;
   pong(id: RequestId): string;
   /** Answers a request, or ends a subscription. */
