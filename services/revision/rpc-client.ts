@@ -1,16 +1,15 @@
 /**
  * The revision service as an edge sees it: heads and ranges over NATS. Heads are asked in batches that fit a request
- * and its reply. A failure that may pass (no answer in time, nobody there, overloaded) is tried ATTEMPTS times; the
- * queue group gives the second try to any replica, so that one that hangs or stops costs one timeout.
+ * and its reply. What may fail on the way, and how often it is tried, is the asker's (rpc-asker.ts).
  *
- * Limits: `revisionTimeoutMs` per try; HEADS_BATCHES_AT_ONCE batches of one call under way. The number of calls is the
- * caller's to bound.
+ * Limits: HEADS_BATCHES_AT_ONCE batches of one call under way; the asker's.
  */
 import type { NatsLink } from '../log/jetstream/nats-link.js';
 import { lastRev } from '../log/log.js';
-import { sleep, type Clock } from '../shared/clock.js';
+import type { Clock } from '../shared/clock.js';
 import { RevcastError } from '../shared/errors.js';
 import { whole, type Values } from '../shared/settings.js';
+import { RpcAsker } from './rpc-asker.js';
 import type { KnownHead, RangeAnswer, RangeQuery, RevisionReader, RoomHead, SnapshotAnswer } from './contract.js';
 import {
   decodeHeadsReply,
@@ -26,9 +25,6 @@ import {
   SNAPSHOT_SUBJECT,
 } from './rpc-messages.js';
 
-const ATTEMPTS = 2;
-/** The wait before another try is half of this to all of it, at random. */
-const RETRY_WAIT_MS = 100;
 const HEADS_BATCHES_AT_ONCE = 4;
 /** The NATS server's default, assumed while there is no connection. */
 const DEFAULT_MAX_PAYLOAD = 1024 * 1024;
@@ -43,6 +39,27 @@ export const revisionClientSettings = {
     fallback: 1_500,
     value: 'ms',
   },
+  revisionHedgeMs: {
+    env: 'REVISION_HEDGE_MS',
+    help: 'a request without an answer for so long is sent again, up to three times, to any replica; the first answer counts; 0: never',
+    parse: whole('ms', 0, 60_000),
+    fallback: 300,
+    value: 'ms',
+  },
+  revisionRequests: {
+    env: 'REVISION_REQUESTS',
+    help: 'requests to the revision service under way at once; further ones wait',
+    parse: whole('requests', 1, 100_000),
+    fallback: 64,
+    value: 'count',
+  },
+  revisionWaiting: {
+    env: 'REVISION_WAITING',
+    help: 'requests that may wait, for at most 5 s; further ones fail at once with overloaded',
+    parse: whole('requests', 0, 1_000_000),
+    fallback: 4_096,
+    value: 'count',
+  },
 } as const;
 
 export interface RevisionClientParts {
@@ -53,13 +70,20 @@ export interface RevisionClientParts {
 
 export class RevisionClient implements RevisionReader {
   private readonly link: RevisionClientParts['link'];
-  private readonly timeoutMs: number;
-  private readonly clock: Clock;
+  private readonly asker: RpcAsker;
 
   constructor({ link, settings, clock }: RevisionClientParts) {
     this.link = link;
-    this.timeoutMs = settings.revisionTimeoutMs;
-    this.clock = clock;
+    this.asker = new RpcAsker({
+      link,
+      clock,
+      limits: {
+        timeoutMs: settings.revisionTimeoutMs,
+        hedgeMs: settings.revisionHedgeMs,
+        maxUnderWay: settings.revisionRequests,
+        maxWaiting: settings.revisionWaiting,
+      },
+    });
   }
 
   async heads(known: readonly KnownHead[]): Promise<readonly RoomHead[]> {
@@ -70,7 +94,7 @@ export class RevisionClient implements RevisionReader {
       for (let batch = batches[next]; batch !== undefined; batch = batches[next]) {
         next += 1;
         const request = encodeHeadsRequest(batch);
-        answers.push(await this.ask(HEADS_SUBJECT, request, decodeHeadsReply));
+        answers.push(await this.asker.ask(HEADS_SUBJECT, request, decodeHeadsReply));
       }
     };
     await Promise.all(Array.from({ length: HEADS_BATCHES_AT_ONCE }, askInTurn));
@@ -83,24 +107,13 @@ export class RevisionClient implements RevisionReader {
       limit: Math.min(query.limit, MAX_UINT32),
       maxBytes: Math.min(query.maxBytes, MAX_UINT32),
     });
-    const answer = await this.ask(RANGE_SUBJECT, request, decodeRangeReply);
+    const answer = await this.asker.ask(RANGE_SUBJECT, request, decodeRangeReply);
     checkFollows(query, answer);
     return answer;
   }
 
   snapshot(room: string): Promise<SnapshotAnswer> {
-    return this.ask(SNAPSHOT_SUBJECT, encodeSnapshotRequest(room), (reply) => decodeSnapshotReply(room, reply));
-  }
-
-  private async ask<T>(subject: string, request: Uint8Array, decode: (reply: Uint8Array) => T): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return decode(await this.link.request(subject, request, this.timeoutMs));
-      } catch (error) {
-        if (!(error instanceof RevcastError) || !error.retryable || attempt === ATTEMPTS) throw error;
-        await sleep(this.clock, RETRY_WAIT_MS * (0.5 + Math.random() / 2));
-      }
-    }
+    return this.asker.ask(SNAPSHOT_SUBJECT, encodeSnapshotRequest(room), (reply) => decodeSnapshotReply(room, reply));
   }
 }
 

@@ -72,9 +72,9 @@ export class RevisionRpcServer implements Running {
     await Promise.all(this.subscriptions.map((subscription) => subscription.ready));
   }
 
-  /** Takes no more requests, and waits until those under way are answered. */
+  /** Takes no more requests, and waits until those that NATS has given it are answered. */
   async stop(): Promise<void> {
-    for (const subscription of this.subscriptions) subscription.stop();
+    await Promise.all(this.subscriptions.map((subscription) => subscription.drain()));
     await Promise.all(this.working);
   }
 

@@ -15,7 +15,7 @@ import { RevcastError } from '../../services/shared/errors.js';
 import { silentLogger } from '../../services/shared/logger.js';
 import { openJetStreamLog, startJetStreamLog, testLink, type TestLog } from '../support/jetstream.js';
 import { NatsServer } from '../support/nats-server.js';
-import { appendEntry, settings } from '../support/revision-parts.js';
+import { appendEntry, clientSettings, settings } from '../support/revision-parts.js';
 import { waitFor } from '../support/wait-for.js';
 
 interface Replica extends TestLog {
@@ -40,7 +40,7 @@ function inProcess(replicas: readonly Replica[]): RevisionReader {
 }
 
 function clientOn(link: NatsLink): RevisionClient {
-  return new RevisionClient({ link, settings: { revisionTimeoutMs: 1_500 }, clock: systemClock });
+  return new RevisionClient({ link, settings: clientSettings, clock: systemClock });
 }
 
 async function upLink(url: string): Promise<NatsLink> {

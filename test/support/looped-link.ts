@@ -31,7 +31,11 @@ export class LoopedLink implements LinkPart {
         (this.listeners.get(subject) ?? []).filter((listener) => listener !== onMessage),
       );
     };
-    return { ready: Promise.resolve(), stop };
+    const drain = () => {
+      stop();
+      return Promise.resolve();
+    };
+    return { ready: Promise.resolve(), stop, drain };
   }
 
   async request(subject: string, payload: Uint8Array): Promise<Uint8Array> {

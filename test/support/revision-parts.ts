@@ -3,6 +3,7 @@ import { MemoryLog } from '../../services/log/memory-log.js';
 import { MemoryStore } from '../../services/log/memory-store.js';
 import type { Appended, Entry, Log } from '../../services/log/log.js';
 import type { RangeAnswer } from '../../services/revision/contract.js';
+import { revisionClientSettings } from '../../services/revision/rpc-client.js';
 import type { PageSource } from '../../services/revision/service.js';
 import { revisionSettings } from '../../services/revision/settings.js';
 import { systemClock, type Clock } from '../../services/shared/clock.js';
@@ -10,6 +11,9 @@ import { readSettings } from '../../services/shared/settings.js';
 
 /** The defaults, on any free port. */
 export const settings = { ...readSettings(revisionSettings, {}, {}), revisionPort: 0 };
+
+/** The client's defaults, but each request is sent once, so that tests can count them. */
+export const clientSettings = { ...readSettings(revisionClientSettings, {}, {}), revisionHedgeMs: 0 };
 
 /** A clock whose waits pass at once. */
 export const hastyClock: Clock = {

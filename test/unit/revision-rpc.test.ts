@@ -23,6 +23,7 @@ import { Random, testSeed } from '../support/random.js';
 import {
   appendEntries,
   appendEntry,
+  clientSettings,
   hastyClock,
   memoryLog,
   revsOf,
@@ -32,7 +33,6 @@ import {
 
 const ROOM = 'doc-1';
 const seed = testSeed();
-const clientSettings = { revisionTimeoutMs: 1_500 };
 
 function overLink(reader: RevisionReader, link = new LoopedLink(), revisionRpcRequests = 8) {
   const server = new RevisionRpcServer({ link, reader, settings: { revisionRpcRequests }, logger: silentLogger });

@@ -10,7 +10,15 @@ import { RevisionService } from '../../services/revision/service.js';
 import { silentLogger } from '../../services/shared/logger.js';
 import { LoopedLink } from '../support/looped-link.js';
 import { ManualClock } from '../support/manual-clock.js';
-import { appendEntries, appendEntry, hastyClock, memoryLog, settings, told } from '../support/revision-parts.js';
+import {
+  appendEntries,
+  appendEntry,
+  clientSettings,
+  hastyClock,
+  memoryLog,
+  settings,
+  told,
+} from '../support/revision-parts.js';
 
 const ROOM = 'doc-1';
 const PATH = `/v1/rooms/${ROOM}/snapshot`;
@@ -211,7 +219,7 @@ describe('a snapshot over NATS', () => {
       const { log } = memoryLog();
       const service = new RevisionService({ log, clock: hastyClock, settings });
       const server = new RevisionRpcServer({ link, reader: service, settings, logger: silentLogger });
-      const client = new RevisionClient({ link, settings: { revisionTimeoutMs: 500 }, clock: hastyClock });
+      const client = new RevisionClient({ link, settings: clientSettings, clock: hastyClock });
       const name = 'ö'.repeat(100);
       // As large as JetStream stores with this limit: see the reserves in services/log.
       const largest = Buffer.from(JSON.stringify('x'.repeat(maxPayload - 1_152 - 1_024 - 2)));
@@ -237,7 +245,7 @@ describe('a snapshot over NATS', () => {
     );
     const service = new RevisionService({ log, clock: hastyClock, settings });
     const server = new RevisionRpcServer({ link, reader: service, settings, logger: silentLogger });
-    const client = new RevisionClient({ link, settings: { revisionTimeoutMs: 500 }, clock: hastyClock });
+    const client = new RevisionClient({ link, settings: clientSettings, clock: hastyClock });
     expect(await client.snapshot(ROOM)).toEqual(await service.snapshot(ROOM));
     await expect(client.snapshot('a\u0000b')).rejects.toMatchObject({ code: 'invalid_room' });
     await server.stop();

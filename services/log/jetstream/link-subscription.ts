@@ -12,6 +12,8 @@ export interface Subscribed {
   readonly ready: Promise<void>;
   /** No call of the listener follows. Idempotent. */
   stop(): void;
+  /** Stops when the listener was given what the server had sent: nothing is dropped on the way. Bounded, never rejects. */
+  drain(): Promise<void>;
 }
 
 export class LinkSubscription {
@@ -53,8 +55,19 @@ export class LinkSubscription {
   stop(): void {
     if (this.stopped) return;
     this.stopped = true;
-    this.subscription?.unsubscribe();
+    // Throws where it was drained.
+    if (this.subscription?.isClosed() === false) this.subscription.unsubscribe();
     this.resolveReady();
+  }
+
+  /** Like `stop`, but what the server has sent until it knows of the end is still given to the listener. */
+  async drain(): Promise<void> {
+    try {
+      await this.subscription?.drain();
+    } catch (error) {
+      this.logger.debug({ subject: this.subject, err: asError(error) }, 'not drained');
+    }
+    this.stop();
   }
 
   private deliver(error: NatsError | null, message: Msg): void {

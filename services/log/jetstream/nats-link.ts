@@ -9,7 +9,7 @@
 import { readFileSync } from 'node:fs';
 import { connect, createInbox, credsAuthenticator, Events, headers, NatsError } from 'nats';
 import type { ConnectionOptions, Msg, NatsConnection } from 'nats';
-import type { Clock } from '../../shared/clock.js';
+import { sleep, type Clock } from '../../shared/clock.js';
 import { asError } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/lifecycle.js';
 import type { Logger } from '../../shared/logger.js';
@@ -26,6 +26,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const PING_INTERVAL_MS = 1_000;
 const MAX_PING_OUT = 2;
 const CLOSE_FLUSH_MS = 500;
+const DRAIN_MS = 2_000;
 
 export interface NatsLinkOptions {
   readonly settings: Values<typeof natsSettings>;
@@ -158,14 +159,37 @@ export class NatsLink {
     this.subscriptions.add(subscription);
     if (this.current !== undefined) subscription.attach(this.current);
     this.confirmSoon(subscription);
+    const forget = () => {
+      this.subscriptions.delete(subscription);
+      this.unconfirmed.delete(subscription);
+    };
     return {
       ready: subscription.ready,
       stop: () => {
-        this.subscriptions.delete(subscription);
-        this.unconfirmed.delete(subscription);
+        forget();
         subscription.stop();
       },
+      drain: async () => {
+        forget();
+        await this.drained(subscription);
+      },
     };
+  }
+
+  /** Drained, or stopped because the server cannot say what it has sent. */
+  private async drained(subscription: LinkSubscription): Promise<void> {
+    if (!this.up) {
+      subscription.stop();
+      return;
+    }
+    let endWatch: (() => void) | undefined;
+    const down = new Promise<void>((resolve) => {
+      endWatch = this.onDown(resolve);
+    });
+    const timeout = sleep(this.clock, DRAIN_MS);
+    await Promise.race([subscription.drain(), down, timeout]);
+    endWatch?.();
+    subscription.stop();
   }
 
   /** Fails what is under way and closes the connection. Idempotent. */
