@@ -12,6 +12,8 @@ export interface AppendLimits {
   readonly maxRevisions: number;
   /** Of one revision's data, as it is stored. */
   readonly maxDataBytes: number;
+  /** Of a snapshot's data. */
+  readonly maxSnapshotBytes: number;
 }
 
 /** How the caller's text names a property of the append's revision `index`: for messages. */
@@ -53,6 +55,6 @@ export function invalid(where: string, problem: string): RevcastError {
   return new RevcastError('invalid_request', `${where} ${problem}`, { details: { where } });
 }
 
-function tooLarge(where: string, problem: string, limit: string): RevcastError {
+export function tooLarge(where: string, problem: string, limit: string): RevcastError {
   return new RevcastError('too_large', `${where} ${problem}, at most ${limit} are allowed`, { details: { where } });
 }

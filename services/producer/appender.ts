@@ -7,8 +7,9 @@ import type { Clock } from '../shared/clock.js';
 import { asError, RevcastError } from '../shared/errors.js';
 import { withTimeout } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
-import type { Append, Appended, Log } from '../log/log.js';
-import { checkAppend, placeInList, type AppendLimits, type PlaceOf } from './append-limits.js';
+import type { Append, Appended, Log, NewSnapshot, Snapshot } from '../log/log.js';
+import { checkAppend, placeInList, tooLarge, type AppendLimits, type PlaceOf } from './append-limits.js';
+import { checkSnapshot } from './snapshot-request.js';
 
 export interface AppenderLimits extends AppendLimits {
   /** Appends under way at once. */
@@ -18,7 +19,7 @@ export interface AppenderLimits extends AppendLimits {
 }
 
 export interface AppenderParts {
-  readonly log: Pick<Log, 'append'>;
+  readonly log: Pick<Log, 'append' | 'putSnapshot'>;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly limits: AppenderLimits;
@@ -42,30 +43,55 @@ export class Appender {
    * Throws `invalid_request`, `too_large`, `overloaded`, `shutting_down`, and what `Log.append` throws.
    */
   async append(room: string, append: Append, placeOf: PlaceOf = placeInList): Promise<Appended> {
-    const { log, logger, clock, limits } = this.parts;
-    if (this.stopping !== undefined) throw new RevcastError('shutting_down', 'the producer is stopping');
+    const { log, logger, limits } = this.parts;
+    this.refuseWhenStopping();
     checkAppend(append, limits, placeOf);
     const bytes = append.revisions.reduce((sum, { data }) => sum + data.byteLength, 0);
-    this.admit(bytes);
-    const startedMs = clock.monotonic();
-    try {
-      const appended = await log.append(room, append);
-      logger.debug({ room, ...appended, durationMs: clock.monotonic() - startedMs }, 'appended');
-      return appended;
-    } catch (error) {
-      logger.debug({ room, durationMs: clock.monotonic() - startedMs, err: asError(error) }, 'append failed');
-      throw error;
-    } finally {
-      this.appends -= 1;
-      this.bytes -= bytes;
-      if (this.appends === 0) this.onIdle?.();
-    }
+    const appended = await this.timed(room, bytes, () => log.append(room, append));
+    logger.debug({ room, ...appended }, 'appended');
+    return appended;
+  }
+
+  /** Keeps a snapshot of a room; counts as an append. Throws as `append` does, and what `Log.putSnapshot` throws. */
+  async putSnapshot(room: string, snapshot: NewSnapshot): Promise<Snapshot> {
+    const { log, logger, limits } = this.parts;
+    this.refuseWhenStopping();
+    checkSnapshot(snapshot);
+    const bytes = snapshot.data.byteLength;
+    if (bytes > limits.maxSnapshotBytes)
+      throw tooLarge('data', `has ${bytes} bytes`, `${limits.maxSnapshotBytes} bytes`);
+    const kept = await this.timed(room, bytes, () => log.putSnapshot(room, snapshot));
+    const { epoch, rev, tag } = kept;
+    logger.debug({ room, epoch, rev, tag, bytes }, 'snapshot kept');
+    return kept;
   }
 
   /** Takes no more, and waits at most `waitMs` for what is under way. Idempotent. */
   stop(waitMs: number): Promise<void> {
     this.stopping ??= this.drain(waitMs);
     return this.stopping;
+  }
+
+  private refuseWhenStopping(): void {
+    if (this.stopping !== undefined) throw new RevcastError('shutting_down', 'the producer is stopping');
+  }
+
+  /** Does what is admitted as one append of so many bytes. */
+  private async timed<T>(room: string, bytes: number, task: () => Promise<T>): Promise<T> {
+    const { logger, clock } = this.parts;
+    this.admit(bytes);
+    const startedMs = clock.monotonic();
+    try {
+      return await task();
+    } catch (error) {
+      logger.debug({ room, err: asError(error) }, 'append failed');
+      throw error;
+    } finally {
+      logger.debug({ room, bytes, durationMs: clock.monotonic() - startedMs }, 'the log was written to');
+      this.appends -= 1;
+      this.bytes -= bytes;
+      if (this.appends === 0) this.onIdle?.();
+    }
   }
 
   private admit(bytes: number): void {

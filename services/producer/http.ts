@@ -1,6 +1,6 @@
 /**
- * The producer over HTTP: POST /v1/rooms/:room/revisions and GET /openapi.json. From headers, path and bytes to an
- * append and back to an answer; what may be appended is decided by the appender, what it means by the log.
+ * The producer over HTTP: POST /v1/rooms/:room/revisions, PUT /v1/rooms/:room/snapshot and GET /openapi.json. From
+ * headers, path and bytes to an append and back to an answer; what may be appended is decided by the appender, what it means by the log.
  * Every status that is answered here is documented in openapi.ts; a test compares the two.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -15,6 +15,7 @@ import { openApiDocument } from './openapi.js';
 import { parsePublishRequest } from './publish-request.js';
 import { receiveBody, tooLargeBody, type ReceivedBody } from './request-body.js';
 import type { ProducerSettings } from './settings.js';
+import { parseSnapshotRequest } from './snapshot-request.js';
 
 export interface ProducerHttpParts {
   readonly settings: ProducerSettings;
@@ -37,6 +38,7 @@ export function createProducerHttp(parts: ProducerHttpParts): HttpServer {
     ready: parts.ready,
     addRoutes: (app) => {
       addPublishRoute(app, parts);
+      addSnapshotRoute(app, parts);
       const document = openApiDocument({ ...limits, maxBodyBytes: settings.producerMaxBodyBytes });
       app.get('/openapi.json', () => document);
     },
@@ -54,6 +56,15 @@ function addPublishRoute(app: FastifyInstance, { settings, appender, limits }: P
     const { append, placeOf } = parsePublishRequest(bodyOf(request, maxBodyBytes), idempotencyKey(request), limits);
     const { epoch, rev, firstRev, tag, seq, time, duplicate } = await appender.append(room, append, placeOf);
     return reply.status(201).send({ room, epoch, rev, firstRev, tag, seq, time, duplicate });
+  });
+}
+
+function addSnapshotRoute(app: FastifyInstance, { settings, appender }: ProducerHttpParts): void {
+  app.put<PublishRoute>('/v1/rooms/:room/snapshot', async (request, reply: FastifyReply) => {
+    const room = parseRoomName(request.params.room);
+    const snapshot = parseSnapshotRequest(bodyOf(request, settings.producerMaxBodyBytes));
+    const { epoch, rev, tag, time } = await appender.putSnapshot(room, snapshot);
+    return reply.send({ room, epoch, rev, tag, time });
   });
 }
 

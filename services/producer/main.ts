@@ -11,7 +11,7 @@ import type { ProducerSettings } from './settings.js';
 export interface ProducerParts {
   readonly settings: ProducerSettings;
   /** The caller's to open and to close, after the producer has stopped. */
-  readonly log: Pick<Log, 'append' | 'heads' | 'status'>;
+  readonly log: Pick<Log, 'append' | 'putSnapshot' | 'heads' | 'status'>;
   readonly logger: Logger;
   readonly clock: Clock;
 }
@@ -27,6 +27,7 @@ export async function startProducer({ settings, log, logger, clock }: ProducerPa
   const limits: AppenderLimits = {
     maxRevisions: settings.producerMaxRevisions,
     maxDataBytes: settings.producerMaxDataBytes,
+    maxSnapshotBytes: settings.producerMaxSnapshotBytes,
     maxInFlight: settings.producerMaxInflight,
     maxInFlightBytes: settings.producerMaxInflightBytes,
   };

@@ -6,6 +6,15 @@ import { ERROR_STATUS, type ErrorCode } from '../shared/errors.js';
 import { MAX_ROOM_NAME_BYTES } from '../shared/room-name.js';
 import { MAX_NAME_BYTES, type AppendLimits } from './append-limits.js';
 
+/** Errors that have schemas of their own. */
+const WITH_DETAILS: ReadonlySet<ErrorCode> = new Set([
+  'conflict',
+  'snapshot_above_head',
+  'snapshot_outdated',
+  'epoch_changed',
+  'history_truncated',
+]);
+
 export interface DocumentedLimits extends AppendLimits {
   readonly maxBodyBytes: number;
 }
@@ -33,6 +42,7 @@ export function openApiDocument(limits: DocumentedLimits): Schema {
     ],
     paths: {
       '/v1/rooms/{room}/revisions': { parameters: [roomParameter], post: publishOperation(limits) },
+      '/v1/rooms/{room}/snapshot': { parameters: [roomParameter], put: snapshotOperation(limits) },
       '/openapi.json': {
         get: operation('getOpenApi', 'This document.', {
           200: answer('An OpenAPI 3.1 document.', { type: 'object', required: ['openapi', 'info', 'paths'] }),
@@ -89,6 +99,31 @@ function publishOperation(limits: DocumentedLimits): Schema {
         `At most ${limits.maxBodyBytes} bytes. \`data\` is any JSON value; it is delivered byte for byte as written ` +
         'here, without white space between its tokens. Where a property is repeated the last one counts.',
       content: { 'application/json': { schema: { oneOf: [ref('OneRevision'), ref('ManyRevisions')] } } },
+    },
+  };
+}
+
+function snapshotOperation(limits: DocumentedLimits): Schema {
+  return {
+    ...operation('putSnapshot', "Keep a snapshot of a room's content at a revision, in place of the one before.", {
+      200: answer('Kept. The same request again is answered the same.', ref('SnapshotKept')),
+      409: answer('The snapshot is above the head, or outdated by the kept one. Nothing was changed.', {
+        oneOf: [ref('SnapshotAboveHead'), ref('SnapshotOutdated')],
+      }),
+      410: answer('The room has another epoch, or the revision is no longer kept. Nothing was changed.', {
+        oneOf: [ref('EpochChanged'), ref('HistoryTruncated')],
+      }),
+      413: answer('The body or the data is too large. Nothing was changed.', ref('Error')),
+      415: answer('The body is not `application/json` in UTF-8.', ref('Error')),
+    }),
+    tags: ['publish'],
+    requestBody: {
+      required: true,
+      description:
+        `At most ${limits.maxBodyBytes} bytes, and ${limits.maxSnapshotBytes} bytes of \`data\`, which is any JSON value ` +
+        'and is given to clients byte for byte, without white space between its tokens. An empty room begins with the ' +
+        'snapshot: its first revision is the one after `rev`.',
+      content: { 'application/json': { schema: ref('NewSnapshot') } },
     },
   };
 }
@@ -159,6 +194,37 @@ function schemas({ maxRevisions }: DocumentedLimits): Schema {
       time: { ...time, description: 'Of the last revision, milliseconds since 1970.' },
       duplicate: { type: 'boolean', description: 'Whether an earlier request with the same key had stored it.' },
     }),
+    NewSnapshot: {
+      ...object(
+        {
+          rev: { ...rev, minimum: 0, description: 'The revision after which the room has this content.' },
+          data: ref('Data'),
+          epoch: { ...name, description: "Refuse with 410 unless this is the room's epoch." },
+          replaces: {
+            ...name,
+            description: 'Begin a new epoch at `rev` in place of this one, whose history was lost where it came from.',
+          },
+        },
+        ['rev', 'data'],
+      ),
+      not: { required: ['epoch', 'replaces'] },
+    },
+    SnapshotKept: object({
+      room: { type: 'string', description: 'The name in normal form.' },
+      epoch: { type: 'string', minLength: 1, description: "Identity of the room's numbering." },
+      rev: { ...rev, minimum: 0 },
+      tag,
+      time: { ...time, description: 'Of the revision, milliseconds since 1970.' },
+    }),
+    SnapshotAboveHead: errorSchema({ code: { const: 'snapshot_above_head' }, head: ref('Head') }, ['head']),
+    SnapshotOutdated: errorSchema({ code: { const: 'snapshot_outdated' }, kept: ref('Head') }, ['kept']),
+    EpochChanged: errorSchema({ code: { const: 'epoch_changed' }, head: { oneOf: [ref('Head'), { type: 'null' }] } }, [
+      'head',
+    ]),
+    HistoryTruncated: errorSchema({ code: { const: 'history_truncated' }, firstRev: rev, head: ref('Head') }, [
+      'firstRev',
+      'head',
+    ]),
     Head: object({
       epoch: { type: 'string', description: 'Empty: the room is empty.' },
       rev: { ...rev, minimum: 0 },
@@ -168,7 +234,7 @@ function schemas({ maxRevisions }: DocumentedLimits): Schema {
     Conflict: errorSchema({ code: { const: 'conflict' }, head: ref('Head') }, ['head']),
     Error: errorSchema(
       {
-        code: { enum: (Object.keys(ERROR_STATUS) as ErrorCode[]).filter((code) => code !== 'conflict') },
+        code: { enum: (Object.keys(ERROR_STATUS) as ErrorCode[]).filter((code) => !WITH_DETAILS.has(code)) },
         where: { type: 'string', description: 'The place in the request, for example `revisions[3].data`.' },
         byte: { type: 'integer', minimum: 0, description: 'How many bytes of the body precede the place.' },
         outcome: { const: 'unknown' },

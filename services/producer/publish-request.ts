@@ -3,14 +3,10 @@
  * through (a misspelled expectedRev must not become an unconditional append), and every refusal says what and where.
  * `data` is not rebuilt from a parsed value: it is the publisher's own text, see json-text.
  */
-import { RevcastError } from '../shared/errors.js';
 import type { Append, NewRevision } from '../log/log.js';
 import { checkName, invalid, placeInList, tooManyRevisions, type AppendLimits, type PlaceOf } from './append-limits.js';
-import { compact, elements, kindOf, members, readJson, type Span } from './json-text.js';
-
-/** Names that are told of an object's unknown properties, and how much of each. */
-const MAX_NAMES_TOLD = 5;
-const MAX_NAME_CHARS_TOLD = 80;
+import { bodyObject, optionalNumber, optionalString, refuseUnknown, withArticle } from './body-properties.js';
+import { compact, elements, kindOf, members, type Span } from './json-text.js';
 
 export interface PublishRequest {
   readonly append: Append;
@@ -27,10 +23,7 @@ export function parsePublishRequest(
   headerKey: string | undefined,
   limits: AppendLimits,
 ): PublishRequest {
-  const { text, value } = readJson(body);
-  const kind = kindOf(text, value);
-  if (kind !== 'object') throw invalid('body', `must be an object, not ${withArticle(kind)}`);
-  const top = members(text, value);
+  const { text, properties: top } = bodyObject(body);
   const list = top.get('revisions');
   refuseUnknown(
     top,
@@ -81,41 +74,4 @@ function requestKey(headerKey: string | undefined, bodyKey: string | undefined):
     throw invalid('key', 'differs from the Idempotency-Key header');
   }
   return headerKey ?? bodyKey;
-}
-
-function optionalString(text: string, span: Span | undefined, where: string): string | undefined {
-  return span === undefined ? undefined : (JSON.parse(textOf(text, span, 'string', where)) as string);
-}
-
-function optionalNumber(text: string, span: Span | undefined, where: string): number | undefined {
-  return span === undefined ? undefined : (JSON.parse(textOf(text, span, 'number', where)) as number);
-}
-
-function textOf(text: string, span: Span, wanted: 'string' | 'number', where: string): string {
-  const kind = kindOf(text, span);
-  if (kind !== wanted) throw invalid(where, `must be a ${wanted}, not ${withArticle(kind)}`);
-  return text.slice(span.start, span.end);
-}
-
-function refuseUnknown(properties: ReadonlyMap<string, Span>, known: readonly string[], where: string): void {
-  const unknown = [...properties.keys()].filter((name) => !known.includes(name));
-  const first = unknown[0];
-  if (first === undefined) return;
-  const told = unknown.slice(0, MAX_NAMES_TOLD).map((name) => JSON.stringify(name.slice(0, MAX_NAME_CHARS_TOLD)));
-  const more = unknown.length > told.length ? ` and ${unknown.length - told.length} more` : '';
-  throw new RevcastError(
-    'invalid_request',
-    `${where === '' ? 'body' : where} has unknown properties: ${told.join(', ')}${more}; known here: ${known.join(', ')}`,
-    { details: { where: propertyPath(where, first.slice(0, MAX_NAME_CHARS_TOLD)) } },
-  );
-}
-
-function propertyPath(parent: string, name: string): string {
-  if (!/^[A-Za-z_]\w*$/u.test(name)) return `${parent}[${JSON.stringify(name)}]`;
-  return parent === '' ? name : `${parent}.${name}`;
-}
-
-function withArticle(kind: string): string {
-  if (kind === 'null') return 'null';
-  return /^[ao]/u.test(kind) ? `an ${kind}` : `a ${kind}`;
 }

@@ -40,6 +40,13 @@ export const producerSettings = {
     fallback: 512 * KiB,
     value: 'bytes',
   },
+  producerMaxSnapshotBytes: {
+    env: 'PRODUCER_MAX_SNAPSHOT_BYTES',
+    help: "largest data of a snapshot, without white space; below NATS' max_payload and the edges' limit per client; larger is refused with 413",
+    parse: whole('bytes', 1, 64 * MiB),
+    fallback: 768 * KiB,
+    value: 'bytes',
+  },
   producerMaxInflight: {
     env: 'PRODUCER_MAX_INFLIGHT',
     help: 'appends under way at once; further ones are refused with overloaded',

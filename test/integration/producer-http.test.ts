@@ -17,10 +17,15 @@ afterEach(async () => {
   await Promise.all(started.splice(0).map((producer) => producer.stop()));
 });
 
+const putSnapshot = () => Promise.reject(new Error('the test has no snapshots'));
+
 async function start(
-  options: { log?: Pick<Log, 'append' | 'heads' | 'status'>; settings?: Partial<ProducerSettings> } = {},
+  options: {
+    log?: Pick<Log, 'append' | 'heads' | 'status'>;
+    settings?: Partial<ProducerSettings>;
+  } = {},
 ): Promise<RunningProducer> {
-  const log = options.log ?? new MemoryLog({ clock: systemClock });
+  const log = options.log === undefined ? new MemoryLog({ clock: systemClock }) : { ...options.log, putSnapshot };
   const settings = testSettings(options.settings);
   const producer = await startProducer({ settings, log, logger: silentLogger, clock: systemClock });
   started.push(producer);

@@ -19,6 +19,7 @@ import { readSettings } from '../../services/shared/settings.js';
 export const SMALL_LIMITS: AppenderLimits = {
   maxRevisions: 5,
   maxDataBytes: 100,
+  maxSnapshotBytes: 200,
   maxInFlight: 8,
   maxInFlightBytes: 1_000,
 };
@@ -39,7 +40,8 @@ export interface ProducerApi {
   readonly http: HttpServer;
   readonly log: Pick<Log, 'append' | 'status'>;
   readonly document: OpenApiDocument;
-  publish(publication: Publication): Promise<Answer>;
+  readonly publish: (publication: Publication) => Promise<Answer>;
+  readonly putSnapshot: (publication: Publication) => Promise<Answer>;
   get(path: string): Promise<Answer>;
 }
 
@@ -68,34 +70,41 @@ const answersAlways = () => Promise.resolve();
 /** `settings` and `limits` are small unless given, so that tests can exceed them. */
 export async function producerApi(
   options: {
-    log?: Pick<Log, 'append' | 'status'>;
+    log?: Pick<Log, 'append' | 'status'> & Partial<Pick<Log, 'putSnapshot'>>;
     settings?: Partial<ProducerSettings>;
     limits?: Partial<AppenderLimits>;
   } = {},
 ): Promise<ProducerApi> {
   const log = options.log ?? new MemoryLog({ clock: systemClock });
   const limits = { ...SMALL_LIMITS, ...options.limits };
-  const appender = new Appender({ log, logger: silentLogger, clock: systemClock, limits });
+  const appends: Pick<Log, 'append' | 'putSnapshot'> = {
+    append: (...asked) => log.append(...asked),
+    putSnapshot: (...asked) => log.putSnapshot?.(...asked) ?? Promise.reject(new Error('the test has no snapshots')),
+  };
+  const appender = new Appender({ log: appends, logger: silentLogger, clock: systemClock, limits });
   const settings = testSettings({ producerMaxBodyBytes: 2_000, ...options.settings });
   const readiness = new Readiness({ status: () => log.status(), ask: answersAlways, clock: systemClock });
   const http = createProducerHttp({ settings, limits, appender, ready: () => readiness.check(), logger: silentLogger });
   const served = await http.app.inject({ method: 'GET', url: '/openapi.json' });
   const document = served.json<OpenApiDocument>();
   const check = responseChecker(document);
+  const send = async (method: 'POST' | 'PUT', what: 'revisions' | 'snapshot', publication: Publication) => {
+    const { room = 'doc-1', path = encodeURIComponent(room), query = '', body, raw, headers = {} } = publication;
+    const response = await http.app.inject({
+      method,
+      url: `/v1/rooms/${path}/${what}${query}`,
+      headers: { 'content-type': 'application/json', ...headers },
+      payload: raw ?? JSON.stringify(body),
+    });
+    check(`/v1/rooms/{room}/${what}`, method.toLowerCase(), response);
+    return toAnswer(response);
+  };
   return {
     http,
     log,
     document,
-    async publish({ room = 'doc-1', path = encodeURIComponent(room), query = '', body, raw, headers = {} }) {
-      const response = await http.app.inject({
-        method: 'POST',
-        url: `/v1/rooms/${path}/revisions${query}`,
-        headers: { 'content-type': 'application/json', ...headers },
-        payload: raw ?? JSON.stringify(body),
-      });
-      check('/v1/rooms/{room}/revisions', 'post', response);
-      return toAnswer(response);
-    },
+    publish: (publication) => send('POST', 'revisions', publication),
+    putSnapshot: (publication) => send('PUT', 'snapshot', publication),
     async get(path) {
       const response = await http.app.inject({ method: 'GET', url: path });
       check(path, 'get', response);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Appended, Log } from '../../services/log/log.js';
+import type { Appended, Log, Snapshot } from '../../services/log/log.js';
 import { Appender } from '../../services/producer/appender.js';
 import { systemClock } from '../../services/shared/clock.js';
 import { silentLogger } from '../../services/shared/logger.js';
@@ -8,7 +8,7 @@ import { SMALL_LIMITS } from '../support/producer-api.js';
 const APPENDED: Appended = { epoch: 'e', firstRev: 1, rev: 1, tag: '0a0b0c0d', seq: 1, time: 1, duplicate: false };
 
 /** A log that answers when it is told to. */
-class SlowLog implements Pick<Log, 'append'> {
+class SlowLog implements Pick<Log, 'append' | 'putSnapshot'> {
   readonly answers: (() => void)[] = [];
   append(): Promise<Appended> {
     return new Promise((resolve) => {
@@ -16,6 +16,9 @@ class SlowLog implements Pick<Log, 'append'> {
         resolve(APPENDED);
       });
     });
+  }
+  putSnapshot(): Promise<Snapshot> {
+    return this.append().then((appended) => ({ ...appended, data: Buffer.alloc(0) }));
   }
   answerAll(): void {
     for (const answer of this.answers.splice(0)) answer();
