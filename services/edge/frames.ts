@@ -22,8 +22,14 @@ export class RangeFrames {
   private bytes = 0;
   private readonly byProtocol: (Map<number, PreparedFrame> | undefined)[] = [];
 
-  /** @param maxBytes of bodies, and as much again for what is deflated; beyond it everything kept is forgotten */
-  constructor(private readonly maxBytes: number) {}
+  /**
+   * @param maxBytes of bodies, and as much again for what is deflated; beyond it everything kept is forgotten
+   * @param onChange told by how much `keptBytes` has changed
+   */
+  constructor(
+    private readonly maxBytes: number,
+    private readonly onChange: (bytes: number) => void = () => undefined,
+  ) {}
 
   /** What it keeps, as it counts. */
   get keptBytes(): number {
@@ -38,6 +44,7 @@ export class RangeFrames {
     const bytes = 2 * frame.body.length;
     if (this.bytes + bytes > this.maxBytes) this.clear();
     this.bytes += bytes;
+    this.onChange(bytes);
     const frames = this.byProtocol[protocol.index] ?? new Map<number, PreparedFrame>();
     this.byProtocol[protocol.index] = frames;
     frames.set(firstRev, frame);
@@ -45,6 +52,7 @@ export class RangeFrames {
 
   clear(): void {
     if (this.bytes === 0) return;
+    this.onChange(-this.bytes);
     this.bytes = 0;
     for (const frames of this.byProtocol) frames?.clear();
   }
@@ -53,6 +61,16 @@ export class RangeFrames {
 /** Where the revisions of a range are: a room's ring, or a page. */
 export interface SlotSource {
   get(rev: number): Slot | undefined;
+  /** So many bytes were prepared of it and are kept with it; of sources that count them. */
+  prepared?(bytes: number): void;
+}
+
+/** A page, whose runs are kept with it. */
+export interface RunSource extends SlotSource {
+  readonly firstRev: number;
+  readonly runs: (RevisionRun | null | undefined)[][];
+  runStart(rev: number): number;
+  rangeEnd(rev: number): number;
 }
 
 /** Uncompressed messages of consecutive revisions, one each. */
@@ -75,11 +93,15 @@ export class Frames {
   ) {}
 
   /** The frame of one revision. */
-  single(slot: Slot, protocol: Protocol): PreparedFrame {
+  single(slot: Slot, protocol: Protocol, source?: SlotSource): PreparedFrame {
     const kept = slot.frames[protocol.index];
     if (kept !== undefined) return kept;
     const frame = this.prepare(protocol.single(slot), slot.revision.rev);
-    if (this.options.shared) slot.frames[protocol.index] = frame;
+    if (this.options.shared) {
+      slot.frames[protocol.index] = frame;
+      // As much again for what is deflated.
+      source?.prepared?.(2 * frame.bodyBytes);
+    }
     return frame;
   }
 
@@ -148,6 +170,38 @@ export class Frames {
     return run;
   }
 
+  /**
+   * The uncompressed messages of single revisions of a page, begun at a fixed revision, that have `rev` among them: the
+   * same for all who are sent from the page. undefined where a socket that deflates gets `rev` deflated.
+   */
+  pageRun(page: RunSource, protocol: Protocol, rev: number, deflates: boolean): RevisionRun | undefined {
+    if (!this.options.shared) return undefined;
+    const place = 2 * protocol.index + (deflates ? 1 : 0);
+    const runs = (page.runs[place] ??= []);
+    let at = page.runStart(rev);
+    for (; runs[rev - page.firstRev] === undefined && at <= rev;) {
+      const known = runs[at - page.firstRev];
+      if (known !== undefined) at += known === null ? 1 : known.firstRev + known.messages.count - at;
+      else at += this.addRun(page, runs, protocol, at, deflates);
+    }
+    return runs[rev - page.firstRev] ?? undefined;
+  }
+
+  /** Makes the run that begins with `rev`; how many revisions are then known to be in a run or in none. */
+  private addRun(
+    page: RunSource,
+    runs: (RevisionRun | null | undefined)[],
+    protocol: Protocol,
+    rev: number,
+    deflates: boolean,
+  ): number {
+    const run = this.newRun(page, protocol, rev, page.rangeEnd(rev), deflates);
+    const count = run?.messages.count ?? 1;
+    for (let i = 0; i < count; i += 1) runs[rev + i - page.firstRev] = run ?? null;
+    if (run !== undefined) page.prepared?.(run.messages.bytes);
+    return count;
+  }
+
   private newRun(
     source: SlotSource,
     protocol: Protocol,
@@ -160,7 +214,7 @@ export class Frames {
     for (let rev = firstRev; rev <= endRev; rev += 1) {
       const slot = source.get(rev);
       if (slot === undefined) break;
-      const frame = this.single(slot, protocol);
+      const frame = this.single(slot, protocol, source);
       bytes += frame.bodyBytes;
       if (bytes > RUN_BYTES || (deflates && frame.deflated() !== null)) break;
       bodies.push(frame.body);

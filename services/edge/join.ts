@@ -4,17 +4,13 @@
  * `history_truncated`.
  */
 import { RevcastError } from '../shared/errors.js';
-import { sleep } from '../shared/clock.js';
 import type { ClientPosition } from '../revision/contract.js';
 import type { EdgeParts } from './edge-parts.js';
+import type { PageAnswer } from './pages.js';
 import type { Since } from './protocols/protocol.js';
 import { brokenError, type Room } from './room.js';
 import type { RoomSnapshot } from './snapshots.js';
 import type { Slot } from './slot.js';
-
-/** How long an edge that is behind a client's position may take to get there. */
-const BEHIND_MS = 3_000;
-const BEHIND_LOOK_MS = 20;
 
 /** The cursor, its tag where known, and whether the room stayed the same room while it was found. */
 export interface Start {
@@ -29,7 +25,10 @@ const GONE = 410;
 /** A snapshot that was kept a moment too long is asked for once more. */
 const SNAPSHOT_ATTEMPTS = 2;
 
-/** Throws `epoch_changed`, `history_truncated`, `log_unavailable`. Answers in the same turn when the ring decides. */
+/**
+ * Throws `epoch_changed`, `history_truncated`, `log_unavailable`. Answers in the same turn when the ring or a kept page
+ * decides: of thousands who come back at once, the first of each page waits for it, the others with it.
+ */
 export function findStart(parts: EdgeParts, room: Room, since: Since): Start | Promise<Start> {
   if (since === 'now') return { cursor: room.position.rev, tag: room.position.tag };
   if (since === 'first') return findFirst(parts, room);
@@ -105,36 +104,36 @@ async function findFirst(parts: EdgeParts, room: Room): Promise<Start> {
   }
 }
 
-async function findPosition(parts: EdgeParts, room: Room, since: ClientPosition): Promise<Start> {
-  if (since.rev > 0 && (since.epoch !== room.position.epoch || since.rev > room.position.rev)) {
-    await catchUpWithClient(parts, room, since);
-    const start = startInRing(room, since);
-    if (start !== undefined) return start;
-  }
+function findPosition(parts: EdgeParts, room: Room, since: ClientPosition): Start | Promise<Start> {
+  const isAhead = since.rev > 0 && (since.epoch !== room.position.epoch || since.rev > room.position.rev);
+  return isAhead ? confirmedPosition(parts, room, since) : checkedByPage(parts, room, since);
+}
+
+/** The client has seen more than this edge, or another numbering: look at the confirmed head before saying no. */
+async function confirmedPosition(parts: EdgeParts, room: Room, since: ClientPosition): Promise<Start> {
+  await room.confirm();
+  const start = startInRing(room, since);
+  if (start !== undefined) return start;
   const { position } = room;
+  // Whether the client's position is sound is not known then.
+  if (room.feed.isRepairing && position.rev < since.rev) {
+    throw new RevcastError('log_unavailable', 'this edge is behind your position and cannot catch up just now');
+  }
   if ((since.rev > 0 && since.epoch !== position.epoch) || since.rev > position.rev) {
     throw brokenError('epoch_changed', position);
   }
   return checkedByPage(parts, room, since);
 }
 
-/** The client has seen more than this edge, or another numbering: look at the confirmed head before saying no. */
-async function catchUpWithClient(parts: EdgeParts, room: Room, since: ClientPosition): Promise<void> {
-  await room.feed.look();
-  const end = parts.clock.monotonic() + BEHIND_MS;
-  while (room.feed.isRepairing && room.position.rev < since.rev && parts.clock.monotonic() < end) {
-    await sleep(parts.clock, BEHIND_LOOK_MS);
-  }
-  // Whether the client's position is sound is not known then.
-  if (room.feed.isRepairing && room.position.rev < since.rev) {
-    throw new RevcastError('log_unavailable', 'this edge is behind your position and cannot catch up just now');
-  }
+/** The position is older than the ring: its page knows its tag, and whether what follows is still kept. */
+function checkedByPage(parts: EdgeParts, room: Room, since: ClientPosition): Start | Promise<Start> {
+  const answer = parts.pages.containing(room.name, room.position.epoch, Math.max(1, since.rev));
+  return answer instanceof Promise
+    ? answer.then((later) => startInAnswer(room, since, later))
+    : startInAnswer(room, since, answer);
 }
 
-/** The position is older than the ring: its page knows its tag, and whether what follows is still kept. */
-async function checkedByPage(parts: EdgeParts, room: Room, since: ClientPosition): Promise<Start> {
-  const { epoch } = room.position;
-  const answer = await parts.pages.containing(room.name, epoch, Math.max(1, since.rev));
+function startInAnswer(room: Room, since: ClientPosition, answer: PageAnswer): Start {
   switch (answer.kind) {
     case 'epoch_changed':
       throw brokenError('epoch_changed', room.position);
@@ -144,6 +143,11 @@ async function checkedByPage(parts: EdgeParts, room: Room, since: ClientPosition
     case 'page': {
       if (since.rev === 0) return startAtZero(room, since, answer.page.get(1));
       const tag = answer.page.get(since.rev)?.revision.tag;
+      if (answer.page.lastRev < since.rev) {
+        // This edge has it: whoever answered is behind, or history was lost, which the room finds out.
+        room.look();
+        throw new RevcastError('log_unavailable', 'the revision service is behind this edge just now');
+      }
       if (tag === undefined || (since.tag !== undefined && since.tag !== tag)) {
         throw brokenError('epoch_changed', room.position);
       }

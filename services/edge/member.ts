@@ -45,10 +45,10 @@ export class Member implements RingReader, Opened {
   index = -1;
   /** What it is sent before its first revision, until that has been written. */
   greeting: Greeting | undefined;
-  /** The page that it is sent from while it catches up. */
+  /** The page that it is sent from while it catches up and its socket takes it. */
   page: Page | undefined;
-  /** A page was asked for and has not come. */
-  awaitsPage = false;
+  /** The members that wait for the same page; undefined: it waits for none. */
+  awaitedWith: Set<Member> | undefined;
   /** The member's own part of each message, behind the message's first byte, as it is sent uncompressed, … */
   readonly opening: Buffer;
   readonly openingBytes: number;
@@ -75,6 +75,11 @@ export class Member implements RingReader, Opened {
   get stored(): Buffer {
     this.storedOwn ??= storedBlock(this.own);
     return this.storedOwn;
+  }
+
+  awaitNoLonger(): void {
+    this.awaitedWith?.delete(this);
+    this.awaitedWith = undefined;
   }
 
   /** Moves by the table; the room counts stragglers by it. */

@@ -28,6 +28,11 @@ export function inWords(bytes: Buffer): Int32Array {
   return Int32Array.from(new Int32Array(padded.buffer, padded.byteOffset, count));
 }
 
+/** Lengths of openings whose messages are kept: a client numbers its requests, so most openings are of few lengths. */
+const MAX_LENGTHS = 4;
+/** What a message costs in memory beside its bytes. */
+const MESSAGE_BYTES = 100;
+
 export class MessageRun {
   readonly bodies: readonly Buffer[];
   readonly bodyBytes: readonly number[];
@@ -37,6 +42,7 @@ export class MessageRun {
   private readonly starts: readonly number[];
   /** The messages by the bytes of their opening. */
   private readonly byOpening: (readonly Buffer[])[] = [];
+  private lengths = 0;
 
   /** Copies the bodies. */
   constructor(bodies: readonly Buffer[]) {
@@ -62,6 +68,11 @@ export class MessageRun {
     return this.bodies.length;
   }
 
+  /** What it holds at most, in bytes. */
+  get bytes(): number {
+    return this.whole.length + this.count * MAX_LENGTHS * MESSAGE_BYTES;
+  }
+
   /** The messages with an opening of so many bytes, at most OPENING_BYTES: each sound after `open`. */
   messages(openingBytes: number): readonly Buffer[] {
     return this.byOpening[openingBytes] ?? this.messagesBehind(openingBytes);
@@ -80,7 +91,12 @@ export class MessageRun {
       const start = word * WORD_BYTES;
       return this.whole.subarray(start - openingBytes, start + (this.bodyBytes[index] ?? 0));
     });
+    if (this.lengths === MAX_LENGTHS) {
+      this.byOpening.length = 0;
+      this.lengths = 0;
+    }
     this.byOpening[openingBytes] = messages;
+    this.lengths += 1;
     return messages;
   }
 }

@@ -8,7 +8,7 @@ import type { PreparedFrame } from './prepared-frame.js';
 
 /**
  * The frame of what follows `given`: the member's cursor, or for a steady member what it was sent since, in the same
- * visit. undefined when that is the head, or the member waits for a page (which is then asked for).
+ * visit. undefined when that is the head, or the member needs a page: its session asks for it when its socket is empty.
  */
 export function nextFrame(parts: EdgeParts, member: Member, given: number): PreparedFrame | undefined {
   const { room } = member;
@@ -17,13 +17,12 @@ export function nextFrame(parts: EdgeParts, member: Member, given: number): Prep
   let after = given;
   if (member.state !== 'steady') {
     if (room.latest) skipToNewest(member);
-    if (member.state === 'catching-up' && !backInRing(parts, member)) return frameFromPage(parts, member);
+    if (member.state === 'catching-up' && !backInRing(member)) return frameFromPage(parts, member);
     after = member.cursor;
   }
   const frame = frameFrom(parts, member, after + 1, ring, room.ranges, ring.headRev);
-  if (frame !== undefined) return frame;
-  member.to('overtaken');
-  return frameFromPage(parts, member);
+  if (frame === undefined) member.to('overtaken');
+  return frame;
 }
 
 /** The frame that begins with `rev`; undefined where the source does not have it. */
@@ -40,7 +39,7 @@ function frameFrom(
   const endRev = Math.min(rangeEnd, member.room.ring.headRev);
   if (member.batch) return frames.range(kept, protocol, source, rev, endRev);
   const slot = source.get(rev);
-  return slot === undefined ? undefined : frames.single(slot, protocol);
+  return slot === undefined ? undefined : frames.single(slot, protocol, source);
 }
 
 function skipToNewest(member: Member): void {
@@ -54,14 +53,11 @@ function skipToNewest(member: Member): void {
 }
 
 /** A catching-up member whose page is sent is back when the ring has its next revision. */
-function backInRing(parts: EdgeParts, member: Member): boolean {
+function backInRing(member: Member): boolean {
   const { ring } = member.room;
   if (member.page !== undefined && member.cursor < member.page.lastRev) return false;
   member.page = undefined;
-  if (member.cursor + 1 < ring.firstRev) {
-    parts.catchUp.request(member);
-    return false;
-  }
+  if (member.cursor + 1 < ring.firstRev) return false;
   ring.join(member, member.cursor);
   member.to('reached_ring');
   return true;
@@ -70,7 +66,5 @@ function backInRing(parts: EdgeParts, member: Member): boolean {
 function frameFromPage(parts: EdgeParts, member: Member): PreparedFrame | undefined {
   const { page } = member;
   const rev = member.cursor + 1;
-  if (page !== undefined) return frameFrom(parts, member, rev, page, page.ranges, page.rangeEnd(rev));
-  parts.catchUp.request(member);
-  return undefined;
+  return page === undefined ? undefined : frameFrom(parts, member, rev, page, page.ranges, page.rangeEnd(rev));
 }

@@ -1,18 +1,34 @@
 /**
  * Catch-up pages: revisions that the ring no longer has, from the revision service. Pages begin at fixed revisions
  * (multiples of the page size), so members at different positions share them all; a page cut by bytes ends
- * early, and the next begins where it ended, for everyone alike. Concurrent requests of a page are one read, complete
- * pages are kept up to `cacheBytes`, the longest unused go first.
+ * early, and the next begins where it ended, for everyone alike. Concurrent requests of a page are one read.
+ *
+ * Pages are kept up to `pageCacheBytes`, with all that was prepared of them; the longest unused go first. A page that
+ * ended at the head is kept as well, and read again only when somebody needs what it lacks: so a reconnect storm costs
+ * the distinct pages, not a read per client. Limits: LOADS_AT_ONCE reads under way, the others wait in order, one for
+ * each distinct page that somebody waits for; KNOWN_TRUNCATIONS.
  */
 import type { Head } from '../log/log.js';
 import type { RevisionReader } from '../revision/contract.js';
 import { Page } from './page.js';
+import { Queue } from './queue.js';
 import { slotsOf } from './slot.js';
+
+/** Far below what a replica of the revision service works on at once. */
+const LOADS_AT_ONCE = 16;
+/** Histories whose oldest kept revision is remembered. */
+const KNOWN_TRUNCATIONS = 10_000;
+/** A page is asked for ahead of need only where the cache holds so many of its size. */
+const PAGES_TO_READ_AHEAD = 4;
 
 export type PageAnswer =
   | { readonly kind: 'page'; readonly page: Page }
   | { readonly kind: 'truncated'; readonly firstRev: number; readonly head: Head }
   | { readonly kind: 'epoch_changed'; readonly head: Head | null };
+
+/** A kept page, or where the page begins that has to be loaded. */
+export type Found =
+  { readonly kind: 'page'; readonly page: Page } | { readonly kind: 'missing'; readonly start: number };
 
 export interface PagesSettings {
   readonly pageRevisions: number;
@@ -22,13 +38,22 @@ export interface PagesSettings {
 
 export class Pages {
   private readonly kept = new Map<string, Page>();
-  private keptBytes = 0;
+  private bytes = 0;
   private readonly underWay = new Map<string, Promise<PageAnswer>>();
+  private loads = 0;
+  private readonly waiting = new Queue<() => void>();
+  /** The oldest kept revision of a history, as it was told last: it only grows. */
+  private readonly oldest = new Map<string, number>();
 
   constructor(
     private readonly reader: RevisionReader,
     private readonly settings: PagesSettings,
   ) {}
+
+  /** What the kept pages hold, with what was prepared of them. */
+  get keptBytes(): number {
+    return this.bytes;
+  }
 
   /** Where the page that `rev` is in begins. */
   startOf(rev: number): number {
@@ -36,79 +61,159 @@ export class Pages {
     return Math.floor((rev - 1) / size) * size + 1;
   }
 
-  /**
-   * The page that contains `rev`, from the fixed boundary before it on, or from the oldest kept revision where that is
-   * younger. An empty page: the room's head is below `rev`. Throws `log_unavailable`, `overloaded`.
-   */
-  async containing(room: string, epoch: string, rev: number): Promise<PageAnswer> {
+  /** The page with `rev`, if it is kept; allocates little, for it is asked for each page of each member. */
+  find(room: string, epoch: string, rev: number): Found {
     let start = this.startOf(rev);
+    const oldest = this.oldest.get(historyName(room, epoch));
+    if (oldest !== undefined && oldest > start && oldest <= rev) start = oldest;
     for (;;) {
-      const answer = await this.load(room, epoch, start);
-      if (answer.kind === 'truncated' && answer.firstRev <= rev && answer.firstRev > start) {
-        start = answer.firstRev;
-      } else if (answer.kind === 'page' && answer.page.slots.length > 0 && answer.page.lastRev < rev) {
-        start = answer.page.lastRev + 1;
-      } else {
-        return answer;
+      const name = pageName(room, epoch, start);
+      const page = this.kept.get(name);
+      if (page === undefined || (page.lastRev < rev && !page.isComplete)) return { kind: 'missing', start };
+      if (page.lastRev >= rev) {
+        // The last in the map is the one used last.
+        this.kept.delete(name);
+        this.kept.set(name, page);
+        return { kind: 'page', page };
       }
+      start = page.lastRev + 1;
     }
   }
 
-  private load(room: string, epoch: string, start: number): Promise<PageAnswer> {
-    const name = `${epoch} ${start} ${room}`;
-    const kept = this.kept.get(name);
-    if (kept !== undefined) {
-      this.kept.delete(name);
-      this.kept.set(name, kept);
-      return Promise.resolve({ kind: 'page', page: kept });
-    }
+  /**
+   * The page that contains `rev`, from the fixed boundary before it on, or from the oldest kept revision where that is
+   * younger. A page without it: the room's head, as the reader knows it, is below `rev`. Throws `log_unavailable`,
+   * `overloaded`. Kept pages are answered in the same turn.
+   */
+  containing(room: string, epoch: string, rev: number): PageAnswer | Promise<PageAnswer> {
+    const found = this.find(room, epoch, rev);
+    return found.kind === 'page' ? found : this.loadContaining(room, epoch, rev, found.start);
+  }
+
+  /** The page that begins with `start`. Throws `log_unavailable`, `overloaded`. */
+  load(room: string, epoch: string, start: number): Promise<PageAnswer> {
+    const name = pageName(room, epoch, start);
     const already = this.underWay.get(name);
     if (already !== undefined) return already;
-    const loading = this.fetch(room, epoch, start, name).finally(() => {
+    const loading = this.fetchInTurn(room, epoch, start).finally(() => {
       this.underWay.delete(name);
     });
     this.underWay.set(name, loading);
     return loading;
   }
 
-  private async fetch(room: string, epoch: string, start: number, name: string): Promise<PageAnswer> {
+  /** Loads the page behind this one, where that costs nobody a wait: who is sent this one will need it. */
+  readAhead(room: string, epoch: string, page: Page): void {
+    if (page.isFollowed || !page.isComplete || this.loads >= LOADS_AT_ONCE) return;
+    if (page.bytes * PAGES_TO_READ_AHEAD > this.settings.pageCacheBytes) return;
+    page.isFollowed = true;
+    const found = this.find(room, epoch, page.lastRev + 1);
+    // Whoever needs the page asks again, and is told why it cannot be had.
+    if (found.kind === 'missing') this.load(room, epoch, found.start).catch(() => undefined);
+  }
+
+  private async loadContaining(room: string, epoch: string, rev: number, first: number): Promise<PageAnswer> {
+    let start = first;
+    for (;;) {
+      const answer = await this.load(room, epoch, start);
+      if (answer.kind === 'epoch_changed') return answer;
+      if (answer.kind === 'truncated') {
+        if (answer.firstRev > rev || answer.firstRev <= start) return answer;
+        start = answer.firstRev;
+      } else {
+        if (answer.page.lastRev >= rev || !answer.page.isComplete) return answer;
+        start = answer.page.lastRev + 1;
+      }
+    }
+  }
+
+  private async fetchInTurn(room: string, epoch: string, start: number): Promise<PageAnswer> {
+    if (this.loads >= LOADS_AT_ONCE) {
+      // Whoever ends hands its place on.
+      await new Promise<void>((resolve) => {
+        this.waiting.push(resolve);
+      });
+    } else this.loads += 1;
+    try {
+      return await this.fetch(room, epoch, start);
+    } finally {
+      const next = this.waiting.shift();
+      if (next === undefined) this.loads -= 1;
+      else next();
+    }
+  }
+
+  private async fetch(room: string, epoch: string, start: number): Promise<PageAnswer> {
     const end = this.startOf(start) + this.settings.pageRevisions - 1;
+    const before = this.kept.get(pageName(room, epoch, this.startOf(start - 1)));
     const answer = await this.reader.range({
       room,
       after: { epoch, rev: start - 1 },
       limit: end - start + 1,
       maxBytes: this.settings.pageBytes,
+      ...(before?.lastRev === start - 1 && before.lastSeq > 0 ? { hint: before.lastSeq } : {}),
     });
-    if (answer.kind === 'truncated') this.forget(room, epoch, answer.firstRev);
+    if (answer.kind === 'truncated') this.remember(room, epoch, answer.firstRev);
     if (answer.kind !== 'entries') return answer;
     if (answer.head !== null && answer.head.epoch !== epoch) return { kind: 'epoch_changed', head: answer.head };
     const slots = answer.entries.flatMap(slotsOf);
-    const page = new Page(start, slots);
-    // A page that ends at the head will grow: it is not kept.
-    const complete = slots.length > 0 && (page.lastRev === end || page.lastRev < (answer.head?.rev ?? 0));
-    if (complete) this.keep(name, page);
+    const lastRev = start + slots.length - 1;
+    const isComplete = slots.length > 0 && (lastRev === end || lastRev < (answer.head?.rev ?? 0));
+    const page = new Page(start, slots, isComplete, answer.entries.at(-1)?.seq);
+    if (slots.length > 0) this.keep(pageName(room, epoch, start), page);
     return { kind: 'page', page };
+  }
+
+  private keep(name: string, page: Page): void {
+    this.drop(name);
+    this.kept.set(name, page);
+    this.bytes += page.bytes;
+    page.onGrown = (bytes) => {
+      this.bytes += bytes;
+      this.evict();
+    };
+    this.evict();
+  }
+
+  private evict(): void {
+    if (this.bytes <= this.settings.pageCacheBytes) return;
+    for (const name of this.kept.keys()) {
+      this.drop(name);
+      if (this.bytes <= this.settings.pageCacheBytes) return;
+    }
+  }
+
+  private drop(name: string): void {
+    const page = this.kept.get(name);
+    if (page === undefined) return;
+    this.kept.delete(name);
+    this.bytes -= page.bytes;
+    page.onGrown = () => undefined;
   }
 
   /**
    * Retention removed revisions of the room before `firstRev`: pages of them must not be what a newcomer begins with, who
    * would be told a moment later that what follows is gone, again and again.
    */
-  private forget(room: string, epoch: string, firstRev: number): void {
+  private remember(room: string, epoch: string, firstRev: number): void {
+    const history = historyName(room, epoch);
+    if (this.oldest.get(history) === firstRev) return;
+    this.oldest.delete(history);
+    this.oldest.set(history, firstRev);
     for (const [name, page] of this.kept) {
-      if (page.lastRev >= firstRev || name !== `${epoch} ${page.firstRev} ${room}`) continue;
-      this.kept.delete(name);
-      this.keptBytes -= page.bytes;
+      if (page.lastRev < firstRev && name === pageName(room, epoch, page.firstRev)) this.drop(name);
+    }
+    for (const longest of this.oldest.keys()) {
+      if (this.oldest.size <= KNOWN_TRUNCATIONS) return;
+      this.oldest.delete(longest);
     }
   }
+}
 
-  private keep(name: string, page: Page): void {
-    this.kept.set(name, page);
-    this.keptBytes += page.bytes;
-    for (const [oldest, { bytes }] of this.kept) {
-      if (this.keptBytes <= this.settings.pageCacheBytes) return;
-      this.kept.delete(oldest);
-      this.keptBytes -= bytes;
-    }
-  }
+function historyName(room: string, epoch: string): string {
+  return `${epoch} ${room}`;
+}
+
+function pageName(room: string, epoch: string, start: number): string {
+  return `${start} ${epoch} ${room}`;
 }

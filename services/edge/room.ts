@@ -3,6 +3,7 @@
  * entries in order; an entry only fills the ring and marks the room dirty, the flusher does the sending.
  */
 import { asError, RevcastError } from '../shared/errors.js';
+import { sleep } from '../shared/clock.js';
 import type { Entry, Position } from '../log/log.js';
 import type { EdgeCounters } from './counters.js';
 import type { EdgeParts } from './edge-parts.js';
@@ -15,6 +16,12 @@ import { slotsOf, type Slot } from './slot.js';
 /** Frames of the lagging members' different ranges up to one head, in bytes. */
 const MAX_KEPT_RANGE_BYTES = 4 * 1024 * 1024;
 
+/** Who asks for the head within so long shares one answer. */
+const GATHER_MS = 2;
+/** How long an edge that is behind the head may take to get there, and how often it is looked at. */
+const REPAIR_MS = 3_000;
+const REPAIR_LOOK_MS = 20;
+
 export class Room implements FeedListener {
   readonly members: Member[] = [];
   readonly ring: FrameRing<Slot>;
@@ -26,6 +33,8 @@ export class Room implements FeedListener {
   readonly latest: boolean;
   /** Counts the breaks in the room's history: what was awaited across one must be looked at again. */
   generation = 0;
+
+  private confirming: Promise<void> | undefined;
 
   /** Subscribes that look for where to begin: the room is kept open for them. */
   joining = 0;
@@ -64,6 +73,24 @@ export class Room implements FeedListener {
   /** Follows the log; the ring then begins after the head. Throws `log_unavailable`. */
   async open(): Promise<void> {
     await this.feed.open(this.parts.settings.openTimeoutMs);
+  }
+
+  /**
+   * Compares with the confirmed head, and waits until what that shows is repaired, at most `REPAIR_MS`. All who ask within
+   * a few milliseconds share one look, which begins after they asked. Throws `log_unavailable`.
+   */
+  confirm(): Promise<void> {
+    this.confirming ??= this.lookSoon();
+    return this.confirming;
+  }
+
+  private async lookSoon(): Promise<void> {
+    const { clock } = this.parts;
+    await sleep(clock, GATHER_MS);
+    this.confirming = undefined;
+    await this.feed.look();
+    const end = clock.monotonic() + REPAIR_MS;
+    while (this.feed.isRepairing && clock.monotonic() < end) await sleep(clock, REPAIR_LOOK_MS);
   }
 
   /** Compares with the confirmed head; what it finds comes through the feed. */
@@ -131,6 +158,7 @@ export class Room implements FeedListener {
     }
     member.index = -1;
     member.page = undefined;
+    member.awaitNoLonger();
     this.ring.leave(member);
     member.to('left');
     if (this.queued) this.visitsLeft = this.members.length;

@@ -16,12 +16,15 @@ import type { Greeting } from './greeting.js';
 import { nextFrame } from './next-frame.js';
 import type { Member } from './member.js';
 import { OPENING_BYTES, type Opened } from './message-run.js';
+import type { RevisionRun } from './frames.js';
 import type { PreparedFrame } from './prepared-frame.js';
 import type { Protocol, RequestId } from './protocols/protocol.js';
 import { DROPPED, type EdgeSocket } from './uws.js';
 
 /** Largest output of one cork, in bytes, with the frames' headers. */
 const CORK_BYTES = 15_900;
+/** Corks, or frames that are too large for one, of one visit: then it is others' turn. */
+const CORKS_PER_VISIT = 4;
 /** Headers of the up to three fragments of a message, at most. */
 const HEADER_BYTES = 24;
 
@@ -125,8 +128,11 @@ export class Session {
     this.refuse(member.id, error);
   }
 
-  /** Writes what the socket lacks; whether it wrote anything. Never called inside a uWebSockets.js callback. */
-  flush(): boolean {
+  /**
+   * Writes what the socket lacks, in at most so many corks, and goes on in a turn of its own; whether it wrote anything.
+   * Never called inside a uWebSockets.js callback.
+   */
+  flush(maxCorks = CORKS_PER_VISIT): boolean {
     const { ws } = this;
     if (ws === undefined) return false;
     if (this.blocked || ws.getBufferedAmount() > 0) {
@@ -138,7 +144,7 @@ export class Session {
       return false;
     }
     const before = this.parts.counters.deliveries;
-    for (;;) {
+    for (let corks = 1; ; corks += 1) {
       const rest = this.writeSome(ws);
       if (this.isBlocked(ws)) {
         this.block();
@@ -146,6 +152,10 @@ export class Session {
       }
       if (rest === 'none') {
         if (this.hasLaggards) this.settle();
+        break;
+      }
+      if (corks >= maxCorks) {
+        this.parts.flusher.resume(this);
         break;
       }
     }
@@ -184,7 +194,7 @@ export class Session {
 
   /** Closes with a code after what can be written now, and after the client has taken that. */
   end(code: number, reason: string): void {
-    this.flush();
+    this.flush(Number.POSITIVE_INFINITY);
     if (this.blocked) this.ending = { code, reason };
     else this.ws?.end(code, reason);
   }
@@ -206,8 +216,9 @@ export class Session {
 
   private writeMember(ws: EdgeSocket<SocketData>, member: Member): void {
     if (member.greeting !== undefined && !this.greetInCork(ws, member, member.greeting)) return;
-    let given = this.writeRun(ws, member);
+    let given = member.cursor;
     for (;;) {
+      given = this.writeRun(ws, member, given);
       const frame = nextFrame(this.parts, member, given);
       if (frame === undefined) break;
       if (!this.fits(member, frame)) break;
@@ -245,20 +256,18 @@ export class Session {
     return true;
   }
 
-  /** A burst: what goes uncompressed, one revision a message, to a steady member; rev of the last that fitted. */
-  private writeRun(ws: EdgeSocket<SocketData>, member: Member): number {
-    const { cursor, openingBytes, openingWords } = member;
-    const { ring } = member.room;
-    const { headRev } = ring;
-    const isBurst = member.state === 'steady' && !member.batch && headRev - cursor > 1;
-    if (!isBurst || openingBytes > OPENING_BYTES || this.deflate === 'per-socket') return cursor;
-    const run = this.parts.frames.run(ring, this.protocol, cursor + 1, headRev, this.deflate === 'once');
-    if (run === undefined) return cursor;
+  /** What goes uncompressed, one revision a message, of what follows `given`; rev of the last that fitted. */
+  private writeRun(ws: EdgeSocket<SocketData>, member: Member, given: number): number {
+    const run = this.runAfter(member, given);
+    if (run === undefined) return given;
+    const { openingBytes, openingWords } = member;
     const { bodyBytes } = run.messages;
     const messages = run.messages.messages(openingBytes);
+    // A page may reach beyond the room's head.
+    const end = Math.min(messages.length, member.room.ring.headRev + 1 - run.firstRev);
     let { leftBytes } = cork;
-    let at = cursor + 1 - run.firstRev;
-    for (; at < messages.length; at += 1) {
+    let at = given + 1 - run.firstRev;
+    for (; at < end; at += 1) {
       const message = messages[at];
       const size = HEADER_BYTES + openingBytes + (bodyBytes[at] ?? 0);
       if (message === undefined || size > leftBytes) break;
@@ -267,7 +276,25 @@ export class Session {
       leftBytes -= size;
     }
     cork.leftBytes = leftBytes;
-    return run.firstRev + at - 1;
+    const lastRev = run.firstRev + at - 1;
+    if (member.state !== 'steady' && lastRev > given) this.delivered(member, lastRev);
+    return lastRev;
+  }
+
+  /** The run that has what follows `given`: of the room's newest revisions, or of the member's page. */
+  private runAfter(member: Member, given: number): RevisionRun | undefined {
+    const { room, page, state, batch } = member;
+    const { ring } = room;
+    const { frames } = this.parts;
+    if (batch || ring.headRev - given <= 1) return undefined;
+    if (member.openingBytes > OPENING_BYTES || this.deflate === 'per-socket') return undefined;
+    const deflates = this.deflate === 'once';
+    if (state === 'catching-up') {
+      const isInPage = page?.get(given + 1) !== undefined && !room.latest;
+      return isInPage ? frames.pageRun(page, this.protocol, given + 1, deflates) : undefined;
+    }
+    if (state === 'lagging' && room.latest) return undefined;
+    return frames.run(ring, this.protocol, given + 1, ring.headRev, deflates);
   }
 
   /** Writes as much as may go in one call, and says what is left. */
@@ -344,15 +371,22 @@ export class Session {
   private block(): void {
     this.blocked = true;
     this.hasLaggards = true;
-    for (const member of this.members) if (member.cursor < member.room.ring.headRev) member.to('blocked');
+    for (const member of this.members) {
+      // Pages are kept by their cache, within its bounds, not by who reads slowly.
+      member.page = undefined;
+      if (member.cursor < member.room.ring.headRev) member.to('blocked');
+    }
   }
 
-  /** Everything was written: members at the head are steady again; others wait for a page. */
+  /** Everything was written and taken: members at the head are steady again, others are now due their next page. */
   private settle(): void {
     this.hasLaggards = false;
     for (const member of this.members) {
       if (member.cursor === member.room.ring.headRev) member.to('reached_head');
-      else this.hasLaggards = true;
+      else {
+        this.hasLaggards = true;
+        if (member.state === 'catching-up' && member.page === undefined) this.parts.catchUp.request(member);
+      }
     }
   }
 }

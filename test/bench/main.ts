@@ -30,6 +30,10 @@ const BENCHES: Readonly<Record<string, Bench>> = {
       (await import('./frames.js')).runFrames(options);
     },
   },
+  herd: {
+    help: 'clients at different positions that drop and reconnect all at once (needs nats-server); --n: clients',
+    run: async (options) => (await import('./herd.js')).runHerd(options),
+  },
   idle: {
     help: 'memory of an idle subscribed socket, also after a large page; --n: sockets',
     run: async (options) => (await import('./idle.js')).runIdle(options),

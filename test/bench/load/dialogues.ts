@@ -13,7 +13,7 @@ export interface EdgeRoom {
 const ID_DIGITS = 7;
 
 /** The ids of a socket's subscriptions: every socket's differ, and all are of one length. */
-function subscriptionId(socket: number, room: number): string {
+export function subscriptionId(socket: number, room: number): string {
   return `${room}${String(socket).padStart(ID_DIGITS, '0')}`;
 }
 

@@ -150,7 +150,7 @@ export class RawSocket {
   }
 }
 
-function handshake({ path, deflate }: Dialogue): string {
+export function handshake({ path, deflate }: Pick<Dialogue, 'path' | 'deflate'>): string {
   const lines = [
     `GET ${path} HTTP/1.1`,
     'Host: 127.0.0.1',
@@ -164,7 +164,7 @@ function handshake({ path, deflate }: Dialogue): string {
 }
 
 /** A text message of a client: masked, with a mask of zeros. */
-function textFrame(text: string): Buffer {
+export function textFrame(text: string): Buffer {
   const payload = Buffer.from(text);
   const header =
     payload.length < 126

@@ -1,0 +1,277 @@
+/**
+ * A reconnect storm. 10,000 clients of one room stand at 20 different positions when they drop; for 2 s revisions go on
+ * at 50/s, and then they all reconnect at once, while revisions still go on. How long from the beginning of that until a
+ * client is steady (it gets what was published after it had subscribed), and until it has what was the head at the start;
+ * whether every client got every revision once; what it cost the log, the revision service and the edge.
+ *
+ * Then how much that delays others: 1,000 steady clients of another room on the same edge, while nobody else is sent
+ * anything (before and after), and while the 10,000 are catching up on a long history.
+ *
+ * nats-server, revision service, edge, both kinds of clients: each in a process of its own.
+ */
+import { payload } from './load/payload.js';
+import { monotonicMs } from './load/monotonic.js';
+import { Child } from './load/child.js';
+import type { ClientApi, Latency } from './load/client.js';
+import type { Position } from './load/herd.js';
+import type { HerdApi } from './load/herd-client.js';
+import { round } from './load/paired.js';
+import type { BenchOptions } from './bench-options.js';
+import type { EdgeOnNatsApi } from './servers/edge-on-nats.js';
+import type { RevisionApi } from './servers/revision.js';
+import { Table } from './table.js';
+import { openJetStreamLog, type TestLog } from '../support/jetstream.js';
+import { NatsServer } from '../support/nats-server.js';
+
+const CLIENTS = 10_000;
+const QUICK_CLIENTS = 2_000;
+const GROUPS = 20;
+/** Revisions between the positions of two groups. */
+const SPACING = 5;
+const AWAY_MS = 2_000;
+const PER_SECOND = 50;
+const BYTES = 300;
+const ROOM = 'herd';
+/** Revisions that the room has before, and of which an entry has so many. */
+const HISTORY = 3_000;
+const HISTORY_ENTRY = 50;
+const STEADY_TIMEOUT_MS = 20_000;
+
+const CALM_ROOM = 'calm';
+const CALM_CLIENTS = 1_000;
+const CALM_PER_SECOND = 20;
+const WINDOW_MS = 8_000;
+const QUICK_WINDOW_MS = 3_000;
+const WARM_UP_MS = 1_000;
+const MS_PER_S = 1_000;
+const US_PER_MS = 1_000;
+
+interface Row {
+  readonly bench: 'herd';
+  readonly clients: number;
+  readonly complete: number;
+  readonly holes: number;
+  readonly repeats: number;
+  /** From the beginning of the reconnect until a client was steady. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Until it had what was the head then. */
+  readonly headP50Ms: number;
+  readonly headP99Ms: number;
+  /** Until the last was subscribed. */
+  readonly subscribedMs: number;
+  readonly logReads: number;
+  readonly distinctPages: number;
+  /** CPU time until all were steady. */
+  readonly edgeCpuMs: number;
+  readonly revisionCpuMs: number;
+  readonly clientCpuMs: number;
+  /** Of clients of another room: latency while nobody catches up, before and after, and while all do. */
+  readonly calmP99Ms: readonly [number, number];
+  readonly calmP99MsBesideCatchUp: number;
+  readonly calmP50Ms: number;
+  readonly calmP50MsBesideCatchUp: number;
+  /** Revisions that those who caught up were given meanwhile, per second. */
+  readonly catchUpPerSecond: number;
+}
+
+/** `n`: clients that reconnect. */
+export async function runHerd({ n, json, quick }: BenchOptions): Promise<void> {
+  const bench = await HerdBench.start(n ?? (quick ? QUICK_CLIENTS : CLIENTS));
+  try {
+    await bench.prepare();
+    const storm = await bench.storm();
+    const calm = await bench.beside(quick ? QUICK_WINDOW_MS : WINDOW_MS);
+    const table = newTable(json);
+    table.add({ bench: 'herd', ...storm, ...calm });
+    table.end(`revisions of ${BYTES} bytes, one a message; ${CALM_CLIENTS} calm clients`);
+  } finally {
+    await bench.stop();
+  }
+}
+
+class HerdBench {
+  private readonly revision = Child.start<RevisionApi>(new URL('servers/revision.ts', import.meta.url));
+  private readonly edge = Child.start<EdgeOnNatsApi>(new URL('servers/edge-on-nats.ts', import.meta.url));
+  private readonly herd = Child.start<HerdApi>(new URL('load/herd-client.ts', import.meta.url));
+  private readonly calm = Child.start<ClientApi>(new URL('load/client.ts', import.meta.url));
+  private port = 0;
+  private head: Position = { epoch: '', rev: 0, tag: '' };
+  private readonly history: Position[] = [];
+
+  private constructor(
+    private readonly clients: number,
+    private readonly nats: NatsServer,
+    private readonly opened: TestLog,
+  ) {}
+
+  static async start(clients: number): Promise<HerdBench> {
+    const nats = await NatsServer.start();
+    try {
+      return new HerdBench(clients, nats, await openJetStreamLog(nats.url));
+    } catch (error) {
+      await nats.dispose();
+      throw error;
+    }
+  }
+
+  async prepare(): Promise<void> {
+    const { nats } = this;
+    await this.revision.call('start', { nats: nats.url });
+    this.port = (await this.edge.call('start', { nats: nats.url })).port;
+    for (let rev = 0; rev < HISTORY; rev += HISTORY_ENTRY) this.history.push(await this.publish(ROOM, HISTORY_ENTRY));
+    await this.publish(CALM_ROOM, 2);
+  }
+
+  async storm() {
+    const { clients, edge, revision, herd, port } = this;
+    await herd.call('connect', { room: ROOM, port, clients, firstClient: 0, headRev: this.head.rev });
+    const positions: Position[] = [];
+    for (let group = 0; group < GROUPS; group += 1) {
+      for (let i = 0; i < SPACING; i += 1) await this.publish(ROOM);
+      positions.push(this.head);
+      await herd.call('drop', { group, groups: GROUPS, rev: this.head.rev });
+    }
+    await this.publishFor(ROOM, PER_SECOND, AWAY_MS);
+    const headRev = this.head.rev;
+    const reads = await revision.call('logReads', undefined);
+    const before = await this.usages();
+    const goingOn = { is: true };
+    const published = this.publishWhile(ROOM, PER_SECOND, () => goingOn.is);
+    await herd.call('reconnect', { positions, headRev });
+    const steady = await herd.call('steady', { timeoutMs: STEADY_TIMEOUT_MS });
+    const after = await this.usages();
+    goingOn.is = false;
+    await published;
+    if (!steady) throw new Error(`not all are steady after ${STEADY_TIMEOUT_MS} ms`);
+    const returned = await herd.call('result', { rev: this.head.rev });
+    const { pageRevisions } = await edge.call('pageSize', undefined);
+    const pageOf = (rev: number) => Math.floor((rev - 1) / pageRevisions);
+    const first = positions[0]?.rev ?? 0;
+    return {
+      clients,
+      complete: returned.complete,
+      holes: returned.holes,
+      repeats: returned.repeats,
+      p50Ms: round(returned.steadyP50Ms, 0),
+      p99Ms: round(returned.steadyP99Ms, 0),
+      headP50Ms: round(returned.headP50Ms, 0),
+      headP99Ms: round(returned.headP99Ms, 0),
+      subscribedMs: round(returned.subscribedMs, 0),
+      logReads: (await revision.call('logReads', undefined)) - reads,
+      distinctPages: pageOf(headRev) - pageOf(first) + 1,
+      edgeCpuMs: round((after.edge - before.edge) / US_PER_MS, 0),
+      revisionCpuMs: round((after.revision - before.revision) / US_PER_MS, 0),
+      clientCpuMs: round((after.herd - before.herd) / US_PER_MS, 0),
+    };
+  }
+
+  /** The calm clients' latency without and with the herd catching up from the beginning of the room. */
+  async beside(windowMs: number) {
+    const { calm, edge, herd, port } = this;
+    await calm.call('connect', {
+      group: CALM_ROOM,
+      server: 'edge',
+      port,
+      sockets: CALM_CLIENTS,
+      deflate: false,
+      firstSocket: 0,
+      rooms: [{ room: CALM_ROOM, batch: false }],
+      checked: 10,
+      timed: true,
+    });
+    await this.latency(WARM_UP_MS, 'warm-up');
+    const before = await this.latency(windowMs, 'before');
+    await herd.call('dropAll', undefined);
+    await herd.call('reconnect', { positions: this.history.slice(0, GROUPS), headRev: this.head.rev });
+    const startMs = monotonicMs();
+    const deliveries = await this.deliveries();
+    const beside = await this.latency(windowMs, 'beside');
+    const caughtUp = (await this.deliveries()) - deliveries;
+    const seconds = (monotonicMs() - startMs) / MS_PER_S;
+    const left = await herd.call('behind', { rev: this.head.rev });
+    if (left === 0) process.stderr.write('herd: all had caught up before the end of the window\n');
+    await herd.call('dropAll', undefined);
+    await this.latency(WARM_UP_MS, 'warm-up');
+    const after = await this.latency(windowMs, 'after');
+    await edge.call('counters', undefined);
+    return {
+      calmP99Ms: [round(before.p99Ms, 1), round(after.p99Ms, 1)] as const,
+      calmP99MsBesideCatchUp: round(beside.p99Ms, 1),
+      calmP50Ms: round(before.p50Ms, 1),
+      calmP50MsBesideCatchUp: round(beside.p50Ms, 1),
+      catchUpPerSecond: round(caughtUp / seconds, 0),
+    };
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.herd.stop(), this.calm.stop(), this.edge.stop(), this.revision.stop()]);
+    await this.opened.close();
+    await this.nats.dispose();
+  }
+
+  private async latency(windowMs: number, name: string): Promise<Latency> {
+    await this.publishFor(CALM_ROOM, CALM_PER_SECOND, windowMs);
+    return this.calm.call('takeLatency', { group: CALM_ROOM, sum: name });
+  }
+
+  private async deliveries(): Promise<number> {
+    return (await this.edge.call('counters', undefined))?.deliveries ?? 0;
+  }
+
+  private async usages() {
+    const [edge, revision, herd] = await Promise.all([
+      this.edge.call('usage', undefined),
+      this.revision.call('usage', undefined),
+      this.herd.call('usage', undefined),
+    ]);
+    return { edge: edge.cpuUs, revision: revision.cpuUs, herd: herd.cpuUs };
+  }
+
+  /** One entry; the position that the room then has. */
+  private async publish(room: string, count = 1, dueMs = monotonicMs()): Promise<Position> {
+    const revisions = Array.from({ length: count }, () => ({ data: payload(BYTES, dueMs) }));
+    const { epoch, rev, tag } = await this.opened.log.append(room, { revisions });
+    const position = { epoch, rev, tag };
+    if (room === ROOM) this.head = position;
+    return position;
+  }
+
+  private publishFor(room: string, perSecond: number, forMs: number): Promise<void> {
+    return this.publishWhile(room, perSecond, (dueMs) => dueMs < forMs);
+  }
+
+  /** At a rate, while the next is wanted by the time at which it is due, in milliseconds from now. */
+  private async publishWhile(room: string, perSecond: number, isWanted: (dueMs: number) => boolean): Promise<void> {
+    const startMs = monotonicMs();
+    for (let dueMs = 0; isWanted(dueMs); dueMs += MS_PER_S / perSecond) {
+      await pause(startMs + dueMs - monotonicMs());
+      await this.publish(room, 1, startMs + dueMs);
+    }
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return ms <= 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function newTable(json: boolean): Table<Row> {
+  return new Table(json, [
+    ['clients', ({ clients }) => String(clients)],
+    ['complete', ({ complete }) => String(complete)],
+    ['holes', ({ holes }) => String(holes)],
+    ['repeats', ({ repeats }) => String(repeats)],
+    ['steady p50 ms', ({ p50Ms }) => String(p50Ms)],
+    ['p99', ({ p99Ms }) => String(p99Ms)],
+    ['head p50 ms', ({ headP50Ms }) => String(headP50Ms)],
+    ['p99', ({ headP99Ms }) => String(headP99Ms)],
+    ['all subscribed ms', ({ subscribedMs }) => String(subscribedMs)],
+    ['log reads', ({ logReads }) => String(logReads)],
+    ['pages', ({ distinctPages }) => String(distinctPages)],
+    ['edge CPU ms', ({ edgeCpuMs }) => String(edgeCpuMs)],
+    ['revision', ({ revisionCpuMs }) => String(revisionCpuMs)],
+    ['clients', ({ clientCpuMs }) => String(clientCpuMs)],
+    ['calm p99 ms', ({ calmP99Ms }) => calmP99Ms.join(', ')],
+    ['beside catch-up', ({ calmP99MsBesideCatchUp }) => String(calmP99MsBesideCatchUp)],
+  ]);
+}

@@ -1,0 +1,237 @@
+/**
+ * Clients of one room that drop and come back with the position they had, each held against the order of revisions over
+ * all its connections. Made for cheapness: raw sockets that read into one buffer, messages checked without decoding.
+ * A client is steady when it gets a revision that was published after it had subscribed: it then has everything that
+ * there was, and gets what comes.
+ * Limits: HANDSHAKES_AT_ONCE, for the edge's accept queue has 512 places, and who finds it full tries again a second
+ * later; MAX_FAULTS faults told.
+ */
+import { connect, type Socket } from 'node:net';
+import { subscriptionId } from './dialogues.js';
+import { monotonicMs } from './monotonic.js';
+import { RevisionWalker } from './revision-walker.js';
+import { handshake, textFrame } from './raw-socket.js';
+
+const HANDSHAKES_AT_ONCE = 500;
+const SOURCE_ADDRESSES = 8;
+const MAX_FAULTS = 5;
+const HANDSHAKE_END = '\r\n\r\n';
+const TIME_MARK = '"at":"';
+const TIME_DIGITS = 15;
+const US_PER_MS = 1_000;
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** Shared by all sockets: a chunk is used up before the next read. */
+const readBuffer = Buffer.alloc(64 * 1024);
+
+export interface Position {
+  readonly epoch: string;
+  readonly rev: number;
+  readonly tag: string;
+}
+
+export interface HerdOptions {
+  readonly room: string;
+  readonly port: number;
+  readonly clients: number;
+  /** Number of the first client: ids are made of it. */
+  readonly firstClient: number;
+}
+
+export class HerdClient {
+  walker: RevisionWalker;
+  steadyAtMs = NEVER;
+  /** When it had every revision up to the one that it was told to wait for. */
+  reachedAtMs = NEVER;
+  private subscribedAtMs = NEVER;
+  private socket: Socket | undefined;
+  private isOpen = false;
+  private head = '';
+
+  constructor(
+    private readonly herd: Herd,
+    private readonly index: number,
+    private readonly id: string,
+    private readonly revAt: number,
+  ) {
+    this.walker = new RevisionWalker(revAt, 0);
+  }
+
+  /** Connects and subscribes, after `position` if there is one. */
+  connect(port: number, room: string, position?: Position): void {
+    const { holes, repeats } = this.walker;
+    this.walker = new RevisionWalker(this.revAt, position?.rev ?? this.herd.headRev);
+    this.walker.holes = holes;
+    this.walker.repeats = repeats;
+    this.steadyAtMs = NEVER;
+    this.reachedAtMs = NEVER;
+    this.subscribedAtMs = NEVER;
+    this.isOpen = false;
+    this.head = '';
+    const socket = connect({
+      host: '127.0.0.1',
+      port,
+      localAddress: `127.0.0.${2 + (this.index % SOURCE_ADDRESSES)}`,
+      onread: {
+        buffer: readBuffer,
+        callback: (length) => {
+          if (this.isOpen) this.take(readBuffer, length);
+          else this.open(length, room, position);
+          return true;
+        },
+      },
+    });
+    this.socket = socket;
+    socket.on('connect', () => socket.write(handshake({ path: '/v1/ws', deflate: false })));
+    socket.on('error', (error) => {
+      this.herd.complain(`a socket failed: ${error.message}`);
+    });
+    socket.on('close', () => {
+      if (this.socket === socket) this.herd.complain('the edge closed a socket');
+    });
+  }
+
+  drop(): void {
+    const { socket } = this;
+    this.socket = undefined;
+    socket?.destroy();
+  }
+
+  private open(length: number, room: string, position: Position | undefined): void {
+    this.head += readBuffer.toString('latin1', 0, length);
+    if (!this.head.endsWith(HANDSHAKE_END)) return;
+    if (!this.head.startsWith('HTTP/1.1 101')) this.herd.complain(`handshake answered with ${this.head}`);
+    this.isOpen = true;
+    this.herd.onUpgraded();
+    const params = { room, ...(position === undefined ? {} : { since: position }) };
+    this.socket?.write(textFrame(JSON.stringify({ id: this.id, method: 'subscribe', params })));
+  }
+
+  private take(chunk: Buffer, length: number): void {
+    const { walker } = this;
+    const { replied } = walker;
+    walker.walk(chunk, length);
+    if (walker.fault !== undefined) this.herd.complain(`${walker.fault}: ${chunk.toString('latin1', 0, 200)}`);
+    if (!replied && walker.replied) {
+      this.subscribedAtMs = monotonicMs();
+      this.herd.onSubscribed();
+    }
+    if (this.steadyAtMs === NEVER) this.look(chunk, length);
+    if (walker.lastRev >= this.herd.awaitedRev && this.reachedAtMs === NEVER) {
+      this.reachedAtMs = monotonicMs();
+      this.herd.onReached();
+    }
+  }
+
+  private look(chunk: Buffer, length: number): void {
+    const at = chunk.lastIndexOf(TIME_MARK, length - TIME_MARK.length - TIME_DIGITS);
+    if (at < 0) return;
+    const from = at + TIME_MARK.length;
+    const publishedAtMs = Number(chunk.toString('latin1', from, from + TIME_DIGITS)) / US_PER_MS;
+    if (publishedAtMs >= this.subscribedAtMs) this.steadyAtMs = monotonicMs();
+  }
+}
+
+export class Herd {
+  /** The room's head when clients connect without a position. */
+  headRev = 0;
+  awaitedRev = NEVER;
+  readonly clients: HerdClient[];
+  private faults: string[] = [];
+  private upgraded = 0;
+  private subscribed = 0;
+  private reached = 0;
+  private onProgress: () => void = () => undefined;
+
+  constructor(private readonly options: HerdOptions) {
+    const { room, clients, firstClient } = options;
+    this.clients = Array.from({ length: clients }, (_, index) => {
+      const id = subscriptionId(firstClient + index, 0);
+      const revAt = `{"id":"${id}","data":{"room":"${room}","rev":`.length;
+      return new HerdClient(this, index, id, revAt);
+    });
+  }
+
+  /** Connects all clients, the first group first, each group after its position; resolves when all are subscribed. */
+  async connect(positions: readonly (Position | undefined)[], timeoutMs: number): Promise<void> {
+    const { port, room } = this.options;
+    this.upgraded = 0;
+    this.subscribed = 0;
+    let opened = 0;
+    const openSome = () => {
+      for (; opened < this.clients.length && opened - this.upgraded < HANDSHAKES_AT_ONCE; opened += 1) {
+        // Groups are mixed, so that no position has an advantage.
+        this.clients[opened]?.connect(port, room, positions[opened % positions.length]);
+      }
+    };
+    openSome();
+    await this.progress(() => {
+      openSome();
+      return this.subscribed === this.clients.length;
+    }, timeoutMs);
+  }
+
+  /** Resolves when all connected clients have every revision up to `rev`. */
+  async reach(rev: number, clients: readonly HerdClient[], timeoutMs: number): Promise<void> {
+    this.await(rev, clients);
+    await this.progress(() => this.reached === clients.length, timeoutMs);
+  }
+
+  /** From now on it is noted when clients have `rev`. */
+  await(rev: number, clients: readonly HerdClient[]): void {
+    this.awaitedRev = rev;
+    this.reached = 0;
+    const now = monotonicMs();
+    for (const client of clients) {
+      client.reachedAtMs = client.walker.lastRev >= rev ? now : NEVER;
+      if (client.reachedAtMs !== NEVER) this.reached += 1;
+    }
+  }
+
+  /** Client `index` of `groups` groups is in group index % groups. */
+  group(group: number, groups: number): HerdClient[] {
+    return this.clients.filter((_, index) => index % groups === group);
+  }
+
+  onUpgraded(): void {
+    this.upgraded += 1;
+    this.onProgress();
+  }
+
+  onSubscribed(): void {
+    this.subscribed += 1;
+    this.onProgress();
+  }
+
+  onReached(): void {
+    this.reached += 1;
+    this.onProgress();
+  }
+
+  complain(fault: string): void {
+    if (this.faults.length < MAX_FAULTS) this.faults.push(fault);
+    this.onProgress();
+  }
+
+  takeFaults(): string[] {
+    const { faults } = this;
+    this.faults = [];
+    return faults;
+  }
+
+  /** Until it is done, something is wrong, or time is over: what is missing then shows in the clients. */
+  private progress(isDone: () => boolean, timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.onProgress = () => undefined;
+        resolve();
+      };
+      const timer = setTimeout(end, timeoutMs);
+      this.onProgress = () => {
+        if (isDone() || this.faults.length > 0) end();
+      };
+      this.onProgress();
+    });
+  }
+}
