@@ -27,7 +27,8 @@ export const gc: Command = {
   summary: 'remove old revisions from the log',
   description:
     'Removes what is older than --max-age from every room of the log on NATS. The last entry of a room always stays, so\n' +
-    'that its numbering goes on. Entries are removed whole: one goes when all its revisions are old.\n' +
+    'that its numbering goes on, and what follows its snapshot, if it has one. Entries are removed whole: one goes when all\n' +
+    'its revisions are old.\n' +
     'Clients that stand before what is kept are told history_truncated. May run at any time, also twice at once.',
   operands: '',
   settings: [

@@ -20,7 +20,7 @@ export function composeEdge(given: Pick<EdgeParts, 'settings' | 'live' | 'reader
   const shared = { ...given, counters, flusher, pages: new Pages(reader, settings) };
   const parts: EdgeParts = {
     ...shared,
-    lookup: new HeadLookup(reader, clock),
+    lookup: new HeadLookup(reader, clock, logger),
     snapshots: new Snapshots(reader, clock, settings.snapshotCacheBytes),
     frames: new Frames({ minSavingBytes: settings.deflateMinSaving, shared: settings.fanout === 'prepared' }, counters),
     catchUp: new CatchUp(shared),

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../shared/clock.js';
 import { asError } from '../shared/errors.js';
+import type { Logger } from '../shared/logger.js';
 import type { Head, Position } from '../log/log.js';
 import type { RevisionReader } from '../revision/contract.js';
 
@@ -26,6 +27,7 @@ export class HeadLookup {
   constructor(
     private readonly reader: RevisionReader,
     private readonly clock: Clock,
+    private readonly logger: Logger,
   ) {}
 
   /** Compares the confirmed head with `position` (null: nothing is known). Throws `log_unavailable`. */
@@ -56,6 +58,8 @@ export class HeadLookup {
         resolve(head === undefined ? { kind: 'same' } : { kind: 'differs', head });
       }
     } catch (error) {
+      // Once for all of them: an outage must not fill the log with every room's name.
+      this.logger.warn({ rooms: questions.length, err: asError(error) }, 'rooms: their heads could not be confirmed');
       for (const { reject } of questions) reject(asError(error));
     }
   }

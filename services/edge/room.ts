@@ -96,7 +96,7 @@ export class Room implements FeedListener {
   /** Compares with the confirmed head; what it finds comes through the feed. */
   look(): void {
     this.feed.look().catch((error: unknown) => {
-      this.parts.logger.warn({ room: this.name, err: asError(error) }, 'room: the head could not be confirmed');
+      this.parts.logger.debug({ room: this.name, err: asError(error) }, 'room: the head could not be confirmed');
     });
   }
 

@@ -93,6 +93,23 @@ describe('what is removed', () => {
     expect(await bounds('old')).toEqual([4, 4]);
   });
 
+  it('[G2] what follows the room’s snapshot stays, however old; a room that began with one goes on', async () => {
+    hoursAgo = 100;
+    const { epoch } = await past.log.putSnapshot('document', { rev: 50, data: Buffer.from('"a document"') });
+    await fill('document', ages(90, 80, 70, 60));
+    // The base entry is what the snapshot covers.
+    expect(await collect('document', rule(48))).toMatchObject({ entries: 1 });
+    expect(await bounds('document')).toEqual([51, 54]);
+    await past.log.putSnapshot('document', { epoch, rev: 52, data: Buffer.from('"newer"') });
+    expect(await collect('document', rule(48))).toMatchObject({ entries: 2 });
+    expect(await bounds('document')).toEqual([53, 54]);
+    expect(await now.log.snapshot('document')).toMatchObject({ epoch, rev: 52 });
+    expect(await now.log.append('document', { revisions: [{ data: Buffer.from('0') }] })).toMatchObject({
+      epoch,
+      rev: 55,
+    });
+  });
+
   it(`[G1] finds the place in rooms of any shape, as reading everything would (seed ${seed})`, async () => {
     const random = new Random(seed);
     const shapes = new Map<string, { hours: number; revisions: number }[]>();

@@ -64,7 +64,7 @@ export function feedParts(options: { keep?: number; pageRevisions?: number } = {
       reader,
       clock,
       logger: silentLogger,
-      lookup: new HeadLookup(reader, clock),
+      lookup: new HeadLookup(reader, clock, silentLogger),
       pageRevisions: options.pageRevisions ?? 100,
       pageBytes: 1_000_000,
     },

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Gate } from '../support/edge-doubles.js';
 import { EdgeHarness, revsTold, told } from '../support/edge-parts.js';
 import { revsFrom } from '../support/feed-parts.js';
+import { LogLines } from '../support/log-lines.js';
 
 const LINGER_MS = 5_000;
 
@@ -180,6 +181,21 @@ describe('what was lost without a sign', () => {
     // The room falls silent: nothing more is asked, nothing is missing.
     await edge.clock.advance(60_000);
     expect([edge.reader.asked.heads, revsTold(client)]).toEqual([asked + 1, [1, 2]]);
+  });
+});
+
+describe('while nobody answers', () => {
+  it('[D5] an edge with many rooms says so once a look, not for each of them', async () => {
+    const output = new LogLines();
+    const edge = new EdgeHarness({ lookEveryMs: 1_000 }, { logger: output.logger });
+    const client = edge.connect();
+    for (const room of revsFrom(1, 300)) edge.subscribe(client, { room: `room-${room}` });
+    await edge.clock.advance(2_000);
+    edge.reader.unavailable = true;
+    await edge.clock.advance(3_000);
+    expect(output.lines.map(({ msg }) => msg)).toEqual(
+      Array.from({ length: 3 }, () => 'rooms: their heads could not be confirmed'),
+    );
   });
 });
 

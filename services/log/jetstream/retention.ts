@@ -3,6 +3,8 @@
  * that is kept. A room's newest entry is never removed: what is kept begins at an entry that was the newest or older
  * when it was looked at, and later entries have higher seqs, so appends and other runs at the same time change nothing.
  *
+ * Of a room with a snapshot all that follows the snapshot stays as well: who begins with it needs that.
+ *
  * Where to cut is found by bisecting seqs, since times never go back within a room (about 25 reads for a room that was
  * written over a million others' entries); rooms of one entry cost no read. A cut is given up and looked for anew when
  * the connection broke after the look: a server that comes back rolled back has other entries at those seqs.
@@ -15,6 +17,7 @@ import { API_ERROR, ApiError, type JetStreamApi } from './api.js';
 import { EntryReader } from './entry-reader.js';
 import { HistoryGuard } from './history-guard.js';
 import { Slots } from './slots.js';
+import { JetStreamSnapshots } from './snapshot-store.js';
 import { checkVersion, StreamRefused } from './stream.js';
 
 const MAX_WAITING_PURGES = 10_000;
@@ -62,6 +65,7 @@ const NOTHING: Removed = { entries: 0 };
 
 export class Retention {
   private readonly reader: EntryReader;
+  private readonly snapshots: JetStreamSnapshots;
   private readonly purges = new Slots(1, MAX_WAITING_PURGES);
   /** Counts broken connections. */
   private breaks = 0;
@@ -69,6 +73,12 @@ export class Retention {
 
   constructor(private readonly api: JetStreamApi) {
     this.reader = new EntryReader(api, new HistoryGuard());
+    this.snapshots = new JetStreamSnapshots({
+      api,
+      replicated: false,
+      assertReady: () => undefined,
+      suspectStream: () => undefined,
+    });
     this.stopWatching = api.link.onDown(() => {
       this.breaks += 1;
     });
@@ -127,7 +137,10 @@ export class Retention {
     const newest = await this.reader.confirmedLast(room);
     const oldest = newest === null ? null : await this.reader.confirmedNext(room, 0);
     if (newest === null || oldest === null || oldest.seq >= newest.seq) return null;
-    const goes = (entry: Entry) => mayGo(entry, newest, rule);
+    if (!mayGo(oldest, newest, rule)) return null;
+    const covered = await this.coveredRev(room, newest);
+    const goes = (entry: Entry) =>
+      mayGo(entry, newest, rule) && (entry.epoch !== newest.epoch || lastRev(entry) <= covered);
     if (!goes(oldest)) return null;
     let low = oldest;
     // The newest one stays, whatever its age.
@@ -144,6 +157,17 @@ export class Retention {
       }
     }
     return kept.seq;
+  }
+
+  /** What follows the room's snapshot is needed by who begins with it; without one, nothing is. */
+  private async coveredRev(room: string, newest: Entry): Promise<number> {
+    try {
+      const kept = await this.snapshots.read(room, { confirmed: true });
+      return kept?.snapshot.epoch === newest.epoch ? kept.snapshot.rev : Number.POSITIVE_INFINITY;
+    } catch (error) {
+      if (error instanceof ApiError && error.number === API_ERROR.streamNotFound) return Number.POSITIVE_INFINITY;
+      throw error;
+    }
   }
 
   /** null: the connection broke since `breaks` were counted, so the seq may mean something else now. */
