@@ -6,7 +6,7 @@ import { parseSince, type TailStart } from './tail-position.js';
 const since: z.ZodType<TailStart> = z.string().transform((text, context) => {
   const start = parseSince(text);
   if (start !== undefined) return start;
-  context.addIssue({ code: 'custom', message: 'must be 0, or a position EPOCH:REV or EPOCH:REV:TAG' });
+  context.addIssue({ code: 'custom', message: 'must be 0, snapshot, or a position EPOCH:REV or EPOCH:REV:TAG' });
   return z.NEVER;
 });
 
@@ -74,7 +74,7 @@ export const tailSettings = {
   },
   since: {
     env: 'TAIL_SINCE',
-    help: 'begin with the first revision kept (0), or after a position EPOCH:REV or EPOCH:REV:TAG; by default with what comes from now on',
+    help: "begin with the first revision kept (0), with the room's snapshot (snapshot), or after a position EPOCH:REV or EPOCH:REV:TAG; by default with what comes from now on",
     parse: since,
     fallback: undefined,
     value: 'position',

@@ -9,7 +9,7 @@ import type { Clock } from '../shared/clock.js';
 import { ERROR_STATUS, RevcastError, type ErrorCode } from '../shared/errors.js';
 import { Backoff } from '../producer/sources/backoff.js';
 import type { ClientPosition } from '../revision/contract.js';
-import type { TailedRevision } from './tail-format.js';
+import type { TailedRevision, TailedSnapshot } from './tail-format.js';
 import type { TailPosition } from './tail-position.js';
 
 const BACKOFF = { firstMs: 100, maxMs: 5_000 };
@@ -22,6 +22,8 @@ export interface TailListener {
   onRevision(room: string, revision: TailedRevision, text: string): void;
   /** What follows the room's position cannot be had; the room begins again with what is kept unless this throws. */
   onDiscontinued(room: string, reason: string): void;
+  /** The subscription was answered with the room's snapshot, where one was asked for; `text` is the answer's JSON. */
+  onSnapshot(room: string, snapshot: TailedSnapshot, text: string): void;
   /** A subscription was answered: the room's revisions come from this position on. */
   onSubscribed(room: string, position: ClientPosition): void;
   /** Told when it begins to wait for the edge or for a room, with the reason. */
@@ -44,6 +46,7 @@ interface Reply {
   readonly id: string | null;
   readonly data: {
     readonly subscribed?: boolean;
+    readonly snapshot?: TailedSnapshot | null;
     readonly error?: { readonly code: string; readonly message: string };
   } & Partial<ClientPosition> &
     Partial<TailedRevision>;
@@ -145,15 +148,17 @@ export class TailClient {
     }
     const { data } = reply;
     if (data.error !== undefined) this.onError(room, reply.id, data.error);
-    else if (data.subscribed === true) this.onSubscribed(room, data);
+    else if (data.subscribed === true) this.onSubscribed(room, reply.id, data, text);
     else if (data.rev !== undefined) this.onRevision(room, reply.id, data as TailedRevision, text);
   }
 
-  private onSubscribed(room: string, { epoch = '', rev = 0, tag }: Partial<ClientPosition>): void {
+  private onSubscribed(room: string, id: string, data: Reply['data'], text: string): void {
     this.backoff.reset();
+    const { epoch = '', rev = 0, tag, snapshot } = data;
     const position = { epoch, rev, ...(tag === undefined ? {} : { tag }) };
     this.options.rooms.get(room)?.onSubscribed(position);
     this.options.listener.onSubscribed(room, position);
+    if (snapshot) this.options.listener.onSnapshot(room, snapshot, answerText(text, id));
   }
 
   private onRevision(room: string, id: string, revision: TailedRevision, text: string): void {
@@ -161,7 +166,7 @@ export class TailClient {
     const placed = position?.place(revision);
     switch (placed) {
       case 'next':
-        this.options.listener.onRevision(room, revision, revisionText(text, id));
+        this.options.listener.onRevision(room, revision, answerText(text, id));
         return;
       case 'rewritten':
         this.options.listener.onDiscontinued(room, `revision ${revision.rev} is not the one that was there before`);
@@ -255,8 +260,8 @@ function describe({ code, message }: { code: string; message: string }): string 
   return `${code}: ${message}`;
 }
 
-/** The revision of `{"id":"…","data":REVISION}`, byte for byte where the message is written as an edge writes it. */
-function revisionText(message: string, id: string): string {
+/** The data of `{"id":"…","data":DATA}`, byte for byte where the message is written as an edge writes it. */
+function answerText(message: string, id: string): string {
   const before = `{"id":${JSON.stringify(id)},"data":`;
   if (message.startsWith(before)) return message.slice(before.length, -1);
   return JSON.stringify((JSON.parse(message) as { data: unknown }).data);

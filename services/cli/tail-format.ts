@@ -14,6 +14,12 @@ export interface TailedRevision {
   readonly author?: string;
 }
 
+export interface TailedSnapshot {
+  readonly rev: number;
+  /** Milliseconds since 1970. */
+  readonly time: number;
+}
+
 /**
  * What JSON text may hold and a terminal must not be given: the C1 controls, which begin escape sequences, and the
  * marks that turn the direction of what follows. (JSON escapes the other controls itself.)
@@ -30,11 +36,27 @@ export function formatRevision(format: TailFormat, revision: TailedRevision, tex
   if (timeDelta !== null) words.push(`+${timeDelta}ms`);
   if (author !== undefined) words.push(`by ${JSON.stringify(author)}`);
   words.push(data);
-  return words.join(' ').replaceAll(UNSAFE, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return harmless(words.join(' '));
+}
+
+/** `text` is the answer that carries the snapshot, as JSON text. */
+export function formatSnapshot(format: TailFormat, room: string, { rev, time }: TailedSnapshot, text: string): string {
+  if (format === 'json') return text;
+  const data = dataOf(memberText(text, 'snapshot'));
+  if (format === 'data') return data;
+  return harmless([room, 'snapshot', 'at', String(rev), new Date(time).toISOString(), data].join(' '));
+}
+
+function harmless(text: string): string {
+  return text.replaceAll(UNSAFE, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** The text of the member `data`, unchanged. */
 function dataOf(text: string): string {
-  const span = members(text, { start: 0, end: text.length }).get('data');
+  return memberText(text, 'data');
+}
+
+function memberText(text: string, name: string): string {
+  const span = members(text, { start: 0, end: text.length }).get(name);
   return span === undefined ? 'null' : text.slice(span.start, span.end);
 }

@@ -5,10 +5,10 @@
 import type { ClientPosition } from '../revision/contract.js';
 
 /** Where to begin, as the user says it; undefined elsewhere means "with what comes from now on". */
-export type TailStart = 'first' | ClientPosition;
+export type TailStart = 'first' | 'snapshot' | ClientPosition;
 
-/** `since` on the wire: left out, 0, or a position. */
-export type WireSince = undefined | 0 | ClientPosition;
+/** `since` on the wire: left out, 0, "snapshot", or a position. */
+export type WireSince = undefined | 0 | 'snapshot' | ClientPosition;
 
 export interface SeenRevision {
   readonly rev: number;
@@ -22,9 +22,10 @@ export type Placed = 'next' | 'known' | 'hole' | 'rewritten';
 
 const POSITION = /^([\w-]{1,64}):(\d{1,15})(?::([0-9a-f]{8}))?$/u;
 
-/** "0", "EPOCH:REV" or "EPOCH:REV:TAG"; undefined when it is none of these. */
+/** "0", "snapshot", "EPOCH:REV" or "EPOCH:REV:TAG"; undefined when it is none of these. */
 export function parseSince(text: string): TailStart | undefined {
   if (text === '0') return 'first';
+  if (text === 'snapshot') return text;
   const [, epoch, rev, tag] = POSITION.exec(text) ?? [];
   if (epoch === undefined || rev === undefined) return undefined;
   return { epoch, rev: Number(rev), ...(tag === undefined ? {} : { tag }) };
@@ -39,12 +40,13 @@ export class TailPosition {
   private at: ClientPosition | undefined;
 
   constructor(private start: TailStart | undefined) {
-    if (start !== undefined && start !== 'first') this.at = start;
+    if (typeof start === 'object') this.at = start;
   }
 
   /** What to ask for. */
   since(): WireSince {
-    return this.at ?? (this.start === 'first' ? 0 : undefined);
+    if (this.at !== undefined) return this.at;
+    return this.start === 'snapshot' ? 'snapshot' : this.start === 'first' ? 0 : undefined;
   }
 
   /** Where it stands, where that is known. */
@@ -67,9 +69,10 @@ export class TailPosition {
     return 'next';
   }
 
-  /** Begins again with the first revision kept: what was seen counts no more. */
+  /** Begins again, and what was seen counts no more: with the snapshot if that is how it began, else with the first revision kept. */
   restart(): void {
+    // A snapshot that was asked for and is not to be had is not asked for again.
+    if (this.start !== 'snapshot' || this.at === undefined) this.start = 'first';
     this.at = undefined;
-    this.start = 'first';
   }
 }

@@ -6,7 +6,7 @@ import { tailSettings } from './client-settings.js';
 import { configure, EXIT, type Command, type CommandContext, type CommandInput, type ExitCode } from './command.js';
 import { onAbort } from './stopping.js';
 import { TailClient, type TailListener } from './tail-client.js';
-import { formatRevision, type TailFormat } from './tail-format.js';
+import { formatRevision, formatSnapshot, type TailFormat } from './tail-format.js';
 import { formatPosition, TailPosition } from './tail-position.js';
 
 export const tail: Command = {
@@ -21,6 +21,7 @@ export const tail: Command = {
     'revcast tail eth',
     'revcast tail doc-1 doc-2 --since 0 --json',
     'revcast tail doc-1 --since 0 --count 10 --data',
+    'revcast tail doc-1 --since snapshot',
   ],
   run,
 };
@@ -69,11 +70,16 @@ class TailPrinter implements TailListener {
     if (this.left === 0) this.finish(EXIT.ok);
   };
 
+  /** Not counted: it is no revision. */
+  onSnapshot: TailListener['onSnapshot'] = (room, snapshot, text) => {
+    if (this.left > 0) this.context.stdout.write(`${formatSnapshot(this.format, room, snapshot, text)}\n`);
+  };
+
   onDiscontinued: TailListener['onDiscontinued'] = (room, reason) => {
     if (this.settings.strict) {
       this.tell(`${room}: ${reason}`);
       this.finish(EXIT.discontinued);
-    } else this.tell(`${room}: ${reason}; starting again with the first revision that is kept`);
+    } else this.tell(`${room}: ${reason}; starting again with what is kept`);
   };
 
   onSubscribed: TailListener['onSubscribed'] = (room, { rev }) => {

@@ -149,7 +149,7 @@ describe('tail', () => {
       send(second.id, subscribed('doc', 8));
       send(second.id, revision('doc', 9));
       await waitFor(() => run.stdout === '{"n":9}\n', { what: 'revision 9' });
-      expect(run.stderr).toBe(`revcast: doc: ${code}: because; starting again with the first revision that is kept\n`);
+      expect(run.stderr).toBe(`revcast: doc: ${code}: because; starting again with what is kept\n`);
     },
   );
 
@@ -210,5 +210,43 @@ describe('tail', () => {
       exitCode: EXIT.failed,
       stderr: expect.stringContaining("does not speak revcast's plain protocol") as string,
     });
+  });
+});
+
+describe('tail --since snapshot', () => {
+  test('[C9] prints the snapshot, then what follows it, and after a break goes on without another snapshot', async () => {
+    const run = tail('doc', '--since', 'snapshot', '--json', '--count', '2');
+    const { id, params } = await request(1);
+    expect(params).toEqual({ room: 'doc', since: 'snapshot' });
+    const answer = { ...subscribed('doc', 41), snapshot: { rev: 41, time: 5, data: 'document' } };
+    send(id, answer);
+    const revision = { room: 'doc', rev: 42, tag: tagOf(42), time: 6, timeDelta: 1, data: 1 };
+    send(id, revision);
+    await waitFor(() => run.stdout.includes('"rev":42'), { what: 'the revision was printed' });
+    sockets.at(-1)?.terminate();
+
+    const again = await request(2);
+    expect(again.params.since).toEqual({ epoch: 'e', rev: 42, tag: tagOf(42) });
+    send(again.id, subscribed('doc', 42));
+    const next = { ...revision, rev: 43, tag: tagOf(43) };
+    send(again.id, next);
+
+    expect((await run.ended).exitCode).toBe(EXIT.ok);
+    expect(run.stdout).toBe([answer, revision, next].map((line) => `${JSON.stringify(line)}\n`).join(''));
+  });
+
+  test('[C9] asks for the snapshot again when the history broke, and for what is kept where there is none', async () => {
+    const run = tail('doc', '--since', 'snapshot', '--data');
+    send((await request(1)).id, { ...subscribed('doc', 5), snapshot: { rev: 5, time: 5, data: 'before' } });
+    await waitFor(() => run.stdout === '"before"\n', { what: 'the snapshot was printed' });
+    send((await request(1)).id, { error: { code: 'epoch_changed', message: 'because' } });
+
+    const again = await request(2);
+    expect(again.params.since).toBe('snapshot');
+    send(again.id, { error: { code: 'history_truncated', message: 'gone' } });
+    const last = await request(3);
+    expect(last.params.since).toBe(0);
+    run.stop();
+    await run.ended;
   });
 });

@@ -106,7 +106,7 @@ describe('what is wrong with the command line', () => {
     expect(tail.stderr.trim().split('\n')).toEqual([
       'revcast: room "a" is given twice',
       'revcast: ROOM "": the room name is empty',
-      'revcast: --since must be 0, or a position EPOCH:REV or EPOCH:REV:TAG (got "yesterday")',
+      'revcast: --since must be 0, snapshot, or a position EPOCH:REV or EPOCH:REV:TAG (got "yesterday")',
       expect.stringContaining('--count must be a whole number of revisions from 1 to'),
     ]);
     const combined = await runCli(['tail', 'a', 'b', '--since', 'e:1', '--json', '--data']);

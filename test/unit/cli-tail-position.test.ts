@@ -6,8 +6,9 @@ const TAG = '0123abcd';
 const OTHER = 'ffffffff';
 
 describe('--since', () => {
-  test('[C9] is 0, or a position with or without its tag', () => {
+  test('[C9] is 0, the snapshot, or a position with or without its tag', () => {
     expect(parseSince('0')).toBe('first');
+    expect(parseSince('snapshot')).toBe('snapshot');
     expect(parseSince('tiaZHB6or7o:12')).toEqual({ epoch: 'tiaZHB6or7o', rev: 12 });
     expect(parseSince(`a_-Z:0:${TAG}`)).toEqual({ epoch: 'a_-Z', rev: 0, tag: TAG });
     for (const wrong of [
@@ -38,6 +39,19 @@ describe('--since', () => {
 });
 
 describe('the position of a tailed room', () => {
+  test('[C9] from the snapshot: asks for it until there was one, and again when the history broke', () => {
+    const position = new TailPosition('snapshot');
+    expect(position.since()).toBe('snapshot');
+    position.onSubscribed({ epoch: 'e', rev: 40, tag: TAG });
+    expect(position.since()).toEqual({ epoch: 'e', rev: 40, tag: TAG });
+    expect(position.place({ rev: 41, tag: OTHER })).toBe('next');
+    position.restart();
+    expect(position.since()).toBe('snapshot');
+    // It is not to be had: what is kept is the next best.
+    position.restart();
+    expect(position.since()).toBe(0);
+  });
+
   test('[C9] from now on: the head that the subscription names, then what follows it', () => {
     const position = new TailPosition(undefined);
     expect(position.since()).toBeUndefined();

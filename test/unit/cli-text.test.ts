@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { devBanner } from '../../services/cli/dev-banner.js';
 import { inputLines } from '../../services/cli/input-lines.js';
-import { formatRevision } from '../../services/cli/tail-format.js';
+import { formatRevision, formatSnapshot } from '../../services/cli/tail-format.js';
 
 async function linesOf(...chunks: (string | Uint8Array)[]): Promise<{ number: number; text: string }[]> {
   const input = async function* () {
@@ -57,6 +57,17 @@ describe('a tailed revision', () => {
   test('[C11] as JSON, or only its data, is what the edge sent, byte for byte', () => {
     expect(formatRevision('json', revision, text)).toBe(text);
     expect(formatRevision('data', revision, text)).toBe('{"n":1.0e2,"data":[]}');
+  });
+
+  test('[C11] a snapshot is a line of its own: for people, as the edge sent it, or its data alone', () => {
+    const snapshot = { rev: 41, time: 1_796_076_401_626 };
+    const data = '{"data":"\\u0000 \u009b31m","n":1.50}';
+    const answer = `{"subscribed":true,"room":"doc","epoch":"e","rev":41,"tag":"0","snapshot":{"rev":41,"time":1,"data":${data}}}`;
+    expect(formatSnapshot('readable', 'doc', snapshot, answer)).toBe(
+      `doc snapshot at 41 ${new Date(snapshot.time).toISOString()} {"data":"\\u0000 \\u009b31m","n":1.50}`,
+    );
+    expect(formatSnapshot('json', 'doc', snapshot, answer)).toBe(answer);
+    expect(formatSnapshot('data', 'doc', snapshot, answer)).toBe(data);
   });
 
   test('[C11] gives a terminal no control characters', () => {
