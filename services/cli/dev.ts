@@ -18,7 +18,7 @@ import { allListening, listening } from './listen-problem.js';
 import { processSettings } from './process-settings.js';
 import { runService, type ServiceScope } from './run-service.js';
 import { edgeAddress, producerAddress, revisionAddress, startLink, startLog } from './service-parts.js';
-import { sourceGroups, sourceSettings, startSources } from './sources.js';
+import { sourceGroups, sourceProblems, sourceSettings, startSources } from './sources.js';
 
 const devProcessSettings = { ...processSettings, logPretty: { ...processSettings.logPretty, fallback: true } } as const;
 
@@ -82,8 +82,10 @@ export const dev: Command = {
 };
 
 /** --anvil is a node, --ethereum-url names another: which one is meant? */
-function combinations({ anvil, ethereumUrl }: DevValues): string[] {
-  return anvil && ethereumUrl !== undefined ? ['--anvil and --ethereum-url (ETHEREUM_URL) exclude each other'] : [];
+function combinations(values: DevValues): string[] {
+  const both = values.anvil && values.ethereumUrl !== undefined;
+  const node = both ? ['--anvil and --ethereum-url (ETHEREUM_URL) exclude each other'] : [];
+  return [...node, ...sourceProblems(values)];
 }
 
 async function start(values: DevValues, scope: ServiceScope, { clock, stdin, stdout }: CommandContext): Promise<void> {
