@@ -19,7 +19,7 @@ import { OPENING_BYTES, type Opened } from './message-run.js';
 import type { RevisionRun } from './frames.js';
 import type { PreparedFrame } from './prepared-frame.js';
 import type { Protocol, RequestId } from './protocols/protocol.js';
-import { DROPPED, type EdgeSocket } from './uws.js';
+import { DROPPED, type ClientSocket } from './uws.js';
 
 /** Largest output of one cork, in bytes, with the frames' headers. */
 const CORK_BYTES = 15_900;
@@ -33,6 +33,8 @@ export interface SocketData {
   readonly protocol: Protocol;
   /** Whether permessage-deflate was negotiated. */
   readonly deflates: boolean;
+  /** What the transport adds to a message at most, in bytes; WebSocket frames' headers, if nothing is said. */
+  readonly headerBytes?: number;
   session?: Session;
 }
 
@@ -72,9 +74,10 @@ export class Session {
   lastSeen: number;
 
   private lastPing = Number.NEGATIVE_INFINITY;
-  private ws: EdgeSocket<SocketData> | undefined;
+  private ws: ClientSocket | undefined;
   /** How messages to this socket are compressed: by what was negotiated, and EDGE_DEFLATE. */
   private readonly deflate: 'off' | 'once' | 'per-socket';
+  private readonly headerBytes: number;
   private blocked = false;
   /** How it is to be closed when it is no longer blocked; nothing more is written before that. */
   private ending: { readonly code: number; readonly reason: string } | undefined;
@@ -82,13 +85,14 @@ export class Session {
   private hasLaggards = false;
 
   constructor(
-    ws: EdgeSocket<SocketData>,
+    ws: ClientSocket,
     data: SocketData,
     private readonly parts: EdgeParts,
   ) {
     this.ws = ws;
     this.protocol = data.protocol;
     this.deflate = data.deflates ? parts.settings.deflate : 'off';
+    this.headerBytes = data.headerBytes ?? HEADER_BYTES;
     this.lastSeen = parts.clock.monotonic();
   }
 
@@ -214,7 +218,7 @@ export class Session {
     }
   }
 
-  private writeMember(ws: EdgeSocket<SocketData>, member: Member): void {
+  private writeMember(ws: ClientSocket, member: Member): void {
     if (member.greeting !== undefined && !this.greetInCork(ws, member, member.greeting)) return;
     let given = member.cursor;
     for (;;) {
@@ -233,13 +237,13 @@ export class Session {
   }
 
   /** Whether the greeting fitted. */
-  private greetInCork(ws: EdgeSocket<SocketData>, member: Member, greeting: Greeting): boolean {
+  private greetInCork(ws: ClientSocket, member: Member, greeting: Greeting): boolean {
     const fits = this.fits(greeting, greeting.frame);
     if (fits) this.greet(ws, member, greeting);
     return fits;
   }
 
-  private greet(ws: EdgeSocket<SocketData>, member: Member, greeting: Greeting): void {
+  private greet(ws: ClientSocket, member: Member, greeting: Greeting): void {
     this.write(ws, greeting, greeting.frame);
     member.greeting = undefined;
     this.parts.counters.snapshotsSent += 1;
@@ -257,7 +261,7 @@ export class Session {
   }
 
   /** What goes uncompressed, one revision a message, of what follows `given`; rev of the last that fitted. */
-  private writeRun(ws: EdgeSocket<SocketData>, member: Member, given: number): number {
+  private writeRun(ws: ClientSocket, member: Member, given: number): number {
     const run = this.runAfter(member, given);
     if (run === undefined) return given;
     const { openingBytes, openingWords } = member;
@@ -269,7 +273,7 @@ export class Session {
     let at = given + 1 - run.firstRev;
     for (; at < end; at += 1) {
       const message = messages[at];
-      const size = HEADER_BYTES + openingBytes + (bodyBytes[at] ?? 0);
+      const size = this.headerBytes + openingBytes + (bodyBytes[at] ?? 0);
       if (message === undefined || size > leftBytes) break;
       run.messages.open(at, openingWords, openingBytes);
       ws.send(message, false, false);
@@ -298,7 +302,7 @@ export class Session {
   }
 
   /** Writes as much as may go in one call, and says what is left. */
-  private writeSome(ws: EdgeSocket<SocketData>): Rest {
+  private writeSome(ws: ClientSocket): Rest {
     const { members } = this;
     const member = members[0];
     if (member !== undefined && members.length === 1 && this.deflate === 'off' && isOneMessage(member)) {
@@ -310,7 +314,7 @@ export class Session {
     return rest;
   }
 
-  private writeInCork(ws: EdgeSocket<SocketData>): Rest {
+  private writeInCork(ws: ClientSocket): Rest {
     cork.session = this;
     cork.leftBytes = CORK_BYTES;
     cork.rest = 'none';
@@ -320,7 +324,7 @@ export class Session {
   }
 
   /** Writes the member's next message, without a cork; whether there was one. */
-  private writeAlone(ws: EdgeSocket<SocketData>, member: Member): boolean {
+  private writeAlone(ws: ClientSocket, member: Member): boolean {
     if (member.greeting !== undefined) {
       this.greet(ws, member, member.greeting);
       return true;
@@ -340,11 +344,11 @@ export class Session {
   }
 
   private wireBytes({ openingBytes }: Opened, frame: PreparedFrame): number {
-    return HEADER_BYTES + openingBytes + (this.deflated(frame)?.length ?? frame.bodyBytes);
+    return this.headerBytes + openingBytes + (this.deflated(frame)?.length ?? frame.bodyBytes);
   }
 
   /** One message, whole. The socket was empty when this cork began, so that no fragment can be dropped. */
-  private write(ws: EdgeSocket<SocketData>, opened: Member | Greeting, frame: PreparedFrame): void {
+  private write(ws: ClientSocket, opened: Member | Greeting, frame: PreparedFrame): void {
     const deflated = this.deflated(frame);
     if (this.deflate === 'per-socket') {
       this.parts.counters.bodiesDeflated += 1;
@@ -364,7 +368,7 @@ export class Session {
     member.room.ring.advance(member, lastRev);
   }
 
-  private isBlocked(ws: EdgeSocket<SocketData>): boolean {
+  private isBlocked(ws: ClientSocket): boolean {
     return this.ws !== undefined && ws.getBufferedAmount() > 0;
   }
 

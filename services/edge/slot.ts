@@ -16,7 +16,11 @@ export class Slot implements RingSlot {
   /** By protocol index. */
   readonly frames: (PreparedFrame | undefined)[] = [];
 
-  constructor(readonly revision: RevisionFields) {
+  constructor(
+    readonly revision: RevisionFields,
+    /** Of the room's numbering; the revision itself names it only where it begins. */
+    readonly epoch: string,
+  ) {
     this.bytes = SLOT_OVERHEAD_BYTES + 2 * revision.data.length;
   }
 }
@@ -28,7 +32,7 @@ export function slotsOf(entry: Entry): Slot[] {
     const timeDelta = previousTime === 0 ? null : stored.time - previousTime;
     previousTime = stored.time;
     const rev = entry.firstRev + index;
-    return new Slot({
+    const revision = {
       room: entry.room,
       ...(rev === 1 ? { epoch: entry.epoch } : {}),
       rev,
@@ -37,6 +41,7 @@ export function slotsOf(entry: Entry): Slot[] {
       timeDelta,
       ...(stored.author === undefined ? {} : { author: stored.author }),
       data: stored.data,
-    });
+    };
+    return new Slot(revision, entry.epoch);
   });
 }

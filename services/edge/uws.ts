@@ -23,6 +23,17 @@ interface Fragments {
 
 export type EdgeSocket<Data> = WebSocket<Data> & Fragments;
 
+/** What a session needs of its socket: a WebSocket has it, and so has a stream of events (sse-socket.ts). */
+export interface ClientSocket extends Fragments {
+  send(message: string | Uint8Array, isBinary: boolean, compress: boolean): number;
+  cork(write: () => void): unknown;
+  /** Bytes that the kernel has not taken; a socket that cannot count them says 1. */
+  getBufferedAmount(): number;
+  ping(): unknown;
+  end(code: number, reason: string): unknown;
+  close(): unknown;
+}
+
 /** What `send` answers when it would exceed maxBackpressure: nothing was sent. */
 export const DROPPED = 2;
 

@@ -167,7 +167,7 @@ class Cell {
     const { ring, frames, members } = this;
     const rev = ring.headRev + 1;
     const { fields, data } = this.revision(rev);
-    ring.push(new Slot({ ...fields, rev, data }));
+    ring.push(new Slot({ ...fields, rev, data }, 'e1'));
     for (let i = 0; i < members.length; i++) {
       const member = members[i];
       if (member === undefined) continue;
@@ -189,7 +189,7 @@ class Cell {
   private check(): void {
     const rev = this.ring.headRev + 1;
     const { fields, data } = this.revision(rev);
-    const body = this.frames.single(new Slot({ ...fields, rev, data }), plain).deflated();
+    const body = this.frames.single(new Slot({ ...fields, rev, data }, 'e1'), plain).deflated();
     assert(body !== null, 'the frame is compressed');
     const first = deflateRawSync(plain.first, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4);
     for (const member of this.members.slice(0, 200)) {

@@ -17,7 +17,9 @@ function opened(text: string): Opened {
 /** Slots of revisions 1, 2, …, with the data that `data` makes. */
 function slots(count: number, data: (rev: number) => string = (rev) => `{"n":${rev}}`): Map<number, Slot> {
   const fields = { room: ROOM, tag: '01020304', time: 1, timeDelta: 1 };
-  return new Map(revsFrom(1, count).map((rev) => [rev, new Slot({ ...fields, rev, data: Buffer.from(data(rev)) })]));
+  return new Map(
+    revsFrom(1, count).map((rev) => [rev, new Slot({ ...fields, rev, data: Buffer.from(data(rev)) }, 'e1')]),
+  );
 }
 
 describe('a run of messages', () => {
