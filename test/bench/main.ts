@@ -16,6 +16,10 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     help: 'revisions per second into one room, on a real nats-server; --n: appends of a turn',
     run: async (options) => (await import('./append.js')).runAppend(options),
   },
+  deep: {
+    help: 'one client far behind: revisions per second, and memory (needs nats-server); --n: revisions',
+    run: async (options) => (await import('./deep.js')).runDeep(options),
+  },
   fanout: {
     help: 'a broadcast over real sockets: this edge, uWebSockets.js publish, ws, Socket.IO; --n: sockets of each',
     run: async (options) => (await import('./fanout.js')).runFanout(options),

@@ -5,6 +5,7 @@ import { monotonicMs } from './monotonic.js';
 import { usage } from '../servers/server.js';
 
 const TIMEOUT_MS = 60_000;
+const LOOK_MS = 20;
 
 export interface Returned {
   /** Clients that have every revision up to the end. */
@@ -22,6 +23,12 @@ export interface Returned {
 let herd: Herd | undefined;
 let startedMs = 0;
 let subscribedMs = Number.POSITIVE_INFINITY;
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
 
 function theHerd(): Herd {
   if (herd === undefined) throw new Error('there is no herd');
@@ -81,10 +88,22 @@ const api = {
     return theHerd().clients.filter(({ walker }) => walker.lastRev < rev).length;
   },
 
+  /** When the last of them had `rev`, which they are told to wait for since they reconnected. Throws if one has not. */
+  async reached({ rev, timeoutMs }: { rev: number; timeoutMs: number }): Promise<number> {
+    const all = theHerd();
+    const end = monotonicMs() + timeoutMs;
+    const isBehind = ({ walker }: (typeof all.clients)[0]) => walker.lastRev < rev;
+    while (all.clients.some(isBehind) && monotonicMs() < end) await pause(LOOK_MS);
+    check();
+    const reachedAtMs = Math.max(...all.clients.map((client) => client.reachedAtMs));
+    if (!Number.isFinite(reachedAtMs)) throw new Error(`not all have revision ${rev} after ${timeoutMs} ms`);
+    return reachedAtMs;
+  },
+
   /** Waits until all are steady. */
   async steady({ timeoutMs }: { timeoutMs: number }): Promise<boolean> {
     const end = monotonicMs() + timeoutMs;
-    while (!areAllSteady() && monotonicMs() < end) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!areAllSteady() && monotonicMs() < end) await pause(LOOK_MS);
     check();
     return areAllSteady();
   },
