@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { EXIT } from '../../services/cli/command.js';
 import { runCli, startCli, type StartedCli } from '../support/cli-context.js';
+import { TestEdge } from '../support/edge.js';
 import { waitFor } from '../support/wait-for.js';
 
 interface Request {
@@ -248,5 +249,19 @@ describe('tail --since snapshot', () => {
     expect(last.params.since).toBe(0);
     run.stop();
     await run.ended;
+  });
+
+  test('[C9] of an edge prints the snapshot that a room began with, and goes on behind it', async () => {
+    const real = await TestEdge.start();
+    const data = Buffer.from('{"text":"a document","n":1.50}');
+    await real.log.putSnapshot('moved', { rev: 1_000, data });
+    await real.append('moved', '{"n":1001}', '{"n":1002}');
+    const run = startCli(['tail', 'moved', '--since', 'snapshot', '--data', '--count', '2', '--url', real.url]);
+
+    expect(await run.ended).toMatchObject({
+      exitCode: EXIT.ok,
+      stdout: `${data.toString()}\n{"n":1001}\n{"n":1002}\n`,
+    });
+    await real.stop();
   });
 });
