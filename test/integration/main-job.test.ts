@@ -3,8 +3,9 @@
  * real Ethereum node, 200 clients over several rooms on both edges, and everything killed once on the way.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Checker, type Seen } from '../load/checker.js';
+import { Checker } from '../load/checker.js';
 import { FleetClient } from '../load/fleet-client.js';
+import { readHead, readLog } from '../load/log-copy.js';
 import { Anvil } from '../support/anvil.js';
 import { Cluster, type ServiceProcess } from '../support/cluster.js';
 import { Random, testSeed } from '../support/random.js';
@@ -84,10 +85,13 @@ test(`[D1] every client sees every revision once, in order, byte for byte, whate
   }
   await publishing;
 
-  await waitFor(async () => (await headOf(BLOCKS)) >= 10, { timeoutMs: 30_000, what: 'blocks were published' });
+  await waitFor(async () => (await readHead(revision.url, BLOCKS)).rev >= 10, {
+    timeoutMs: 30_000,
+    what: 'blocks were published',
+  });
   await anvil.stop();
   const heads = new Map<string, number>();
-  for (const room of [...ROOMS, BLOCKS]) heads.set(room, await headOf(room));
+  for (const room of [...ROOMS, BLOCKS]) heads.set(room, (await readHead(revision.url, room)).rev);
   expect([...ROOMS].reduce((sum, room) => sum + (heads.get(room) ?? 0), 0)).toBe(REVISIONS);
 
   await waitFor(() => clients.every((client) => client.isAt(heads)), {
@@ -95,13 +99,13 @@ test(`[D1] every client sees every revision once, in order, byte for byte, whate
     what: 'all clients are at the heads',
   });
   for (const [index, room] of ROOMS.entries()) {
-    const log = await readLog(room);
+    const log = await readLog(revision.url, room);
     checker.verify(room, log);
     // What the log has is what was published, each once, byte for byte.
     const published = Array.from({ length: REVISIONS }, (_, n) => n).filter((n) => n % ROOMS.length === index);
-    expect(log.map(({ data }) => data).sort()).toEqual(published.map(dataOf).sort());
+    expect(log.revisions.map(({ data }) => data).sort()).toEqual(published.map(dataOf).sort());
   }
-  checker.verify(BLOCKS, await readLog(BLOCKS));
+  checker.verify(BLOCKS, await readLog(revision.url, BLOCKS));
   expect(checker.problems).toEqual([]);
   expect(clients.flatMap((client) => client.refusals)).toEqual([]);
   expect(clients.reduce((sum, client) => sum + client.reconnects, 0)).toBeGreaterThan(0);
@@ -148,23 +152,4 @@ async function post(url: string, body: string, key: string): Promise<number | un
   } catch {
     return undefined;
   }
-}
-
-async function headOf(room: string): Promise<number> {
-  const response = await fetch(`${revision.url}/v1/rooms/${encodeURIComponent(room)}`);
-  if (response.status === 404) return 0;
-  const { rev } = (await response.json()) as { rev: number };
-  return rev;
-}
-
-/** All revisions that the log keeps of a room, the data as text. */
-async function readLog(room: string): Promise<Seen[]> {
-  const url = `${revision.url}/v1/rooms/${encodeURIComponent(room)}/revisions?limit=100000`;
-  const response = await fetch(url, { headers: { accept: 'application/x-ndjson' } });
-  expect(response.status).toBe(200);
-  const lines = (await response.text()).split('\n').filter((line) => line !== '');
-  return lines.map((line) => {
-    const { rev, tag } = JSON.parse(line) as { rev: number; tag: string };
-    return { rev, tag, data: line.slice(line.indexOf(',"data":') + ',"data":'.length, -1) };
-  });
 }

@@ -1,18 +1,28 @@
 /**
  * Holds what clients were given against what the log has. Each client tells every revision as it comes; a hole, a
- * repeat, a disorder, another epoch or other bytes are found at once or at the end. The first client to see a revision
- * writes it into the room's ledger, later ones are compared with that, and `verify` compares the ledger with the log.
+ * repeat, a disorder, another epoch, other bytes or a time that goes back are found at once or at the end. The first
+ * client to see a revision of an epoch writes it into the ledger, later ones are compared with that: so no two clients
+ * ever disagree. Each client keeps a running hash per room; `verify` compares ledger and hashes with the log.
  */
+import { createHash, type Hash } from 'node:crypto';
+import { Absences, type Absence } from './absences.js';
 
 /** A revision as a client or the log has it. `data` is the JSON text, byte for byte. */
 export interface Seen {
   readonly rev: number;
   readonly tag: string;
+  readonly time: number;
   readonly data: string;
 }
 
+/** What the log has of a room: everything from the oldest kept revision on. */
+export interface LogCopy {
+  readonly epoch: string;
+  readonly revisions: readonly Seen[];
+}
+
 export interface Problem {
-  readonly kind: 'hole' | 'repeat' | 'disorder' | 'altered' | 'epoch' | 'missing' | 'unknown';
+  readonly kind: 'hole' | 'repeat' | 'disorder' | 'altered' | 'epoch' | 'time' | 'missing' | 'unknown';
   readonly client: string;
   readonly room: string;
   readonly rev: number;
@@ -22,30 +32,40 @@ export interface Problem {
 /** Problems kept in full; more are only counted. */
 const MAX_KEPT = 50;
 
+/** One client in one room, within one history. */
 interface Track {
   epoch: string;
   /** rev of the last revision, or of the position that the subscription began at. */
   rev: number;
+  time: number;
   begin: number;
   received: number;
+  /** Of all it was given, in the order it came. */
+  readonly hash: Hash;
 }
 
 export class Checker {
   readonly problems: Problem[] = [];
   problemCount = 0;
   received = 0;
-  /** room → rev → first seen */
-  private readonly ledgers = new Map<string, Map<number, Seen>>();
+  private readonly absences: Absences;
+  /** room → epoch → rev → first seen */
+  private readonly ledgers = new Map<string, Map<string, Map<number, Seen>>>();
   /** client → room → where it is */
   private readonly tracks = new Map<string, Map<string, Track>>();
+
+  constructor(now: () => number = () => performance.now()) {
+    this.absences = new Absences(now);
+  }
 
   /** The client's subscription begins after this position, or goes on from it. */
   began(client: string, room: string, epoch: string, rev: number): void {
     const rooms = this.tracks.get(client) ?? new Map<string, Track>();
     this.tracks.set(client, rooms);
+    this.absences.joined(client, room);
     const track = rooms.get(room);
     if (track === undefined) {
-      rooms.set(room, { epoch, rev, begin: rev, received: 0 });
+      rooms.set(room, { epoch, rev, time: 0, begin: rev, received: 0, hash: createHash('sha1') });
       return;
     }
     if (track.rev !== rev) {
@@ -57,8 +77,14 @@ export class Checker {
     track.epoch = epoch;
   }
 
-  /** The client was given a revision. */
-  saw(client: string, room: string, seen: Seen): void {
+  /** The client was told that the room's history ended: it begins anew. */
+  broke(client: string, room: string): void {
+    this.tracks.get(client)?.delete(room);
+    this.absences.broke(client, room);
+  }
+
+  /** The client was given a revision; `epoch` where the message names it. */
+  saw(client: string, room: string, seen: Seen, epoch?: string): void {
     this.received += 1;
     const track = this.tracks.get(client)?.get(room);
     if (track === undefined) {
@@ -69,9 +95,42 @@ export class Checker {
       const kind = seen.rev > track.rev + 1 ? 'hole' : seen.rev === track.rev ? 'repeat' : 'disorder';
       this.report(kind, client, room, seen.rev, `came after ${track.rev}`);
     }
+    if (epoch !== undefined && track.epoch !== '' && epoch !== track.epoch) {
+      this.report('epoch', client, room, seen.rev, `is of epoch ${epoch}, stood in ${track.epoch}`);
+    }
+    if (seen.time < track.time) this.report('time', client, room, seen.rev, `${seen.time} after ${track.time}`);
+    track.epoch = epoch ?? track.epoch;
+    track.time = seen.time;
     track.rev = Math.max(track.rev, seen.rev);
     track.received += 1;
-    this.compare(client, room, seen);
+    track.hash.update(hashed(seen));
+    this.absences.saw(client, room, track.epoch, seen.rev);
+    this.compare(client, room, track.epoch, seen);
+  }
+
+  /** The client's connection is gone. */
+  left(client: string): void {
+    this.absences.left(client);
+  }
+
+  /** The client is connected again, and all its rooms have answered. */
+  returned(client: string): void {
+    this.absences.returned(client);
+  }
+
+  /** A revision was acknowledged just now: who has joined is behind until it comes. */
+  committed(room: string, epoch: string, rev: number): void {
+    this.absences.committed(room, epoch, rev);
+  }
+
+  /** How long each client was away, and how far behind. */
+  absenceOf(client: string): Absence {
+    return this.absences.of(client);
+  }
+
+  /** The longest of all clients. */
+  longestAbsence(): Absence {
+    return this.absences.longest();
   }
 
   /** Where the client stands. */
@@ -79,32 +138,54 @@ export class Checker {
     return this.tracks.get(client)?.get(room)?.rev ?? 0;
   }
 
+  /** What clients were given of a history, by rev. */
+  ledger(room: string, epoch: string): ReadonlyMap<number, Seen> {
+    return this.ledgers.get(room)?.get(epoch) ?? new Map<number, Seen>();
+  }
+
   /** Compares with the log: every revision of the room from the oldest kept on, and its head. */
-  verify(room: string, log: readonly Seen[]): void {
-    const head = log.at(-1)?.rev ?? 0;
-    const ledger = this.ledgers.get(room) ?? new Map<number, Seen>();
-    for (const stored of log) {
+  verify(room: string, log: LogCopy): void {
+    const head = log.revisions.at(-1)?.rev ?? 0;
+    const ledger = this.ledger(room, log.epoch);
+    for (const stored of log.revisions) {
       const seen = ledger.get(stored.rev);
-      if (seen !== undefined && (seen.data !== stored.data || seen.tag !== stored.tag)) {
+      if (seen !== undefined && hashed(seen) !== hashed(stored)) {
         this.report('altered', 'everyone', room, stored.rev, `given ${brief(seen)}, the log has ${brief(stored)}`);
       }
     }
+    const hashes = new LogHashes(log.revisions);
     for (const [client, rooms] of this.tracks) {
       const track = rooms.get(room);
-      if (track === undefined) continue;
-      if (track.rev !== head) this.report('missing', client, room, head, `stands at ${track.rev}`);
-      if (track.received !== track.rev - track.begin) {
-        this.report('missing', client, room, track.rev, `was given ${track.received} since ${track.begin}`);
-      }
+      if (track !== undefined) this.verifyTrack(client, room, track, log.epoch, head, hashes);
     }
   }
 
-  private compare(client: string, room: string, seen: Seen): void {
-    const ledger = this.ledgers.get(room) ?? new Map<number, Seen>();
-    this.ledgers.set(room, ledger);
+  private verifyTrack(
+    client: string,
+    room: string,
+    track: Track,
+    epoch: string,
+    head: number,
+    hashes: LogHashes,
+  ): void {
+    const { rev, begin, received } = track;
+    if (track.epoch !== epoch) this.report('epoch', client, room, rev, `is in ${track.epoch}, the log in ${epoch}`);
+    if (rev !== head) this.report('missing', client, room, head, `stands at ${rev}`);
+    else if (received !== rev - begin) {
+      this.report('missing', client, room, rev, `was given ${received} since ${begin}`);
+    } else if (track.hash.copy().digest('hex') !== hashes.after(begin)) {
+      this.report('altered', client, room, rev, `what it was given since ${begin} is not what the log has`);
+    }
+  }
+
+  private compare(client: string, room: string, epoch: string, seen: Seen): void {
+    const epochs = this.ledgers.get(room) ?? new Map<string, Map<number, Seen>>();
+    this.ledgers.set(room, epochs);
+    const ledger = epochs.get(epoch) ?? new Map<number, Seen>();
+    epochs.set(epoch, ledger);
     const first = ledger.get(seen.rev);
     if (first === undefined) ledger.set(seen.rev, seen);
-    else if (first.data !== seen.data || first.tag !== seen.tag) {
+    else if (hashed(first) !== hashed(seen)) {
       this.report('altered', client, room, seen.rev, `given ${brief(seen)}, another client ${brief(first)}`);
     }
   }
@@ -115,6 +196,27 @@ export class Checker {
   }
 }
 
-function brief({ tag, data }: Seen): string {
-  return `${tag} ${data.length > 60 ? `${data.slice(0, 60)}…` : data}`;
+/** The hash of all that follows a revision, once for all clients that began there. */
+class LogHashes {
+  private readonly known = new Map<number, string>();
+
+  constructor(private readonly revisions: readonly Seen[]) {}
+
+  after(rev: number): string {
+    const known = this.known.get(rev);
+    if (known !== undefined) return known;
+    const hash = createHash('sha1');
+    for (const seen of this.revisions) if (seen.rev > rev) hash.update(hashed(seen));
+    const digest = hash.digest('hex');
+    this.known.set(rev, digest);
+    return digest;
+  }
+}
+
+function hashed({ rev, tag, time, data }: Seen): string {
+  return `${rev} ${tag} ${time} ${data}\n`;
+}
+
+function brief({ tag, time, data }: Seen): string {
+  return `${tag} ${time} ${data.length > 60 ? `${data.slice(0, 60)}…` : data}`;
 }

@@ -4,7 +4,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +20,18 @@ const SHOWN_LOG_CHARS = 3_000;
 
 export type ServiceKind = 'producer' | 'revision' | 'edge';
 
+export interface ServiceOptions {
+  /** Flags of its command. */
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Where it finds NATS; absent: at the cluster's server. */
+  readonly nats?: string;
+  /** Address to listen on; absent: 127.0.0.1. */
+  readonly host?: string;
+  /** Words before the program: a command that becomes it, such as `ip netns exec NAME`. */
+  readonly prefix?: readonly string[];
+}
+
 export class ServiceProcess {
   private child: ChildProcess | undefined;
 
@@ -27,12 +39,16 @@ export class ServiceProcess {
     readonly name: string,
     private readonly kind: ServiceKind,
     readonly port: number,
-    private readonly args: readonly string[],
+    private readonly options: ServiceOptions,
     private readonly logFile: string,
   ) {}
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}`;
+    return `http://${this.host}:${this.port}`;
+  }
+
+  private get host(): string {
+    return this.options.host ?? '127.0.0.1';
   }
 
   get pid(): number | undefined {
@@ -46,14 +62,20 @@ export class ServiceProcess {
 
   start(): void {
     const log = openSync(this.logFile, 'a');
-    const child = spawn(
-      process.execPath,
-      [PROGRAM, this.kind, `--${this.kind}-port`, String(this.port), ...this.args],
-      {
-        stdio: ['ignore', log, log],
-      },
-    );
-    this.child = child;
+    const { prefix = [], args = [], env = {} } = this.options;
+    const address = [`--${this.kind}-host`, this.host, `--${this.kind}-port`, String(this.port)];
+    const [program, ...words] = [...prefix, process.execPath, PROGRAM, this.kind, ...address, ...args];
+    this.child = spawn(program ?? '', words, { stdio: ['ignore', log, log], env: { ...process.env, ...env } });
+    closeSync(log);
+  }
+
+  /** SIGSTOP: its connections stay, nothing answers. */
+  pause(): void {
+    this.child?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.child?.kill('SIGCONT');
   }
 
   /** Resolves when /readyz says so. */
@@ -87,6 +109,7 @@ export class ServiceProcess {
     const { child } = this;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
+    child.kill('SIGCONT');
     child.kill(signal);
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
     await exited;
@@ -101,16 +124,22 @@ export class Cluster {
     private readonly services: ServiceProcess[],
   ) {}
 
-  /** A nats-server, nothing else yet. */
-  static async create(): Promise<Cluster> {
+  /** A nats-server, started if it is not given, and nothing else yet. */
+  static async create(nats?: NatsServer): Promise<Cluster> {
     const directory = await mkdtemp(join(tmpdir(), 'revcast-cluster-'));
-    return new Cluster(await NatsServer.start(), directory, []);
+    return new Cluster(nats ?? (await NatsServer.start()), directory, []);
   }
 
-  /** Starts a service; `args` are flags of its command. It is not awaited to be ready. */
-  async add(kind: ServiceKind, name: string, args: readonly string[] = []): Promise<ServiceProcess> {
-    const all = ['--nats', this.nats.url, ...args];
-    const service = new ServiceProcess(name, kind, await freePort(), all, join(this.directory, `${name}.log`));
+  /** Starts a service; `options` may be just the flags of its command. It is not awaited to be ready. */
+  async add(
+    kind: ServiceKind,
+    name: string,
+    options: ServiceOptions | readonly string[] = {},
+  ): Promise<ServiceProcess> {
+    const given: ServiceOptions = isFlags(options) ? { args: options } : options;
+    const args = ['--nats', given.nats ?? this.nats.url, ...(given.args ?? [])];
+    const log = join(this.directory, `${name}.log`);
+    const service = new ServiceProcess(name, kind, await freePort(), { ...given, args }, log);
     this.services.push(service);
     service.start();
     return service;
@@ -126,6 +155,10 @@ export class Cluster {
     await this.nats.dispose();
     await rm(this.directory, { recursive: true, force: true });
   }
+}
+
+function isFlags(options: ServiceOptions | readonly string[]): options is readonly string[] {
+  return Array.isArray(options);
 }
 
 async function status(url: string): Promise<number | undefined> {

@@ -5,7 +5,7 @@
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect as connectSocket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,6 +21,8 @@ const STOP_TIMEOUT_MS = 10_000;
 export interface NatsServerOptions {
   /** 0 or absent: a free one is chosen. */
   readonly port?: number;
+  /** Address to listen on; absent: 127.0.0.1. */
+  readonly host?: string;
   /** Lines for the server's configuration file, beside port and JetStream. */
   readonly config?: string;
   /** Default true. */
@@ -34,17 +36,19 @@ export class NatsServer {
     private readonly binary: string,
     readonly port: number,
     readonly directory: string,
+    private readonly host: string,
   ) {}
 
   /** Not started yet. */
   static async prepare(options: NatsServerOptions = {}): Promise<NatsServer> {
     const directory = await mkdtemp(join(tmpdir(), 'revcast-nats-'));
     const port = options.port ?? (await freePort());
-    const server = new NatsServer(await serverBinary(), port, directory);
+    const host = options.host ?? '127.0.0.1';
+    const server = new NatsServer(await serverBinary(), port, directory, host);
     await writeFile(
       server.configFile,
       [
-        `listen: "127.0.0.1:${port}"`,
+        `listen: "${host}:${port}"`,
         `pid_file: "${join(directory, 'pid')}"`,
         options.jetStream === false
           ? ''
@@ -63,12 +67,21 @@ export class NatsServer {
   }
 
   get url(): string {
-    return `nats://127.0.0.1:${this.port}`;
+    return `nats://${this.host}:${this.port}`;
   }
 
   /** Where JetStream keeps its files. */
   get storeDirectory(): string {
     return join(this.directory, 'store');
+  }
+
+  /** What it has logged so far. */
+  readLog(): Promise<string> {
+    return readFile(this.logFile, 'utf8');
+  }
+
+  private get logFile(): string {
+    return join(this.directory, 'server.log');
   }
 
   private get configFile(): string {
@@ -78,8 +91,7 @@ export class NatsServer {
   /** Resolves when it accepts connections. Same port and directory each time. */
   async start(): Promise<void> {
     if (this.child !== undefined) throw new Error('the server runs already');
-    const logFile = join(this.directory, 'server.log');
-    const child = spawn(this.binary, ['-c', this.configFile, '-l', logFile], { stdio: 'ignore' });
+    const child = spawn(this.binary, ['-c', this.configFile, '-l', this.logFile], { stdio: 'ignore' });
     this.child = child;
     child.once('exit', () => {
       if (this.child === child) this.child = undefined;
@@ -88,12 +100,12 @@ export class NatsServer {
       await waitFor(
         async () => {
           if (child.exitCode !== null) throw new Error('nats-server ended at once');
-          return accepts(this.port);
+          return accepts(this.host, this.port);
         },
         { timeoutMs: START_TIMEOUT_MS, what: 'nats-server accepts connections' },
       );
     } catch (error) {
-      const log = await readFile(logFile, 'utf8').catch(() => '(no log)');
+      const log = await this.readLog().catch(() => '(no log)');
       throw new Error(`nats-server did not start: ${log.slice(-2_000)}`, { cause: error });
     }
   }
@@ -122,6 +134,20 @@ export class NatsServer {
     this.child?.kill('SIGCONT');
   }
 
+  /** Copies its files as they are at one moment, while it stands still; the answer puts them back and starts it anew. */
+  async copyStore(): Promise<() => Promise<void>> {
+    const copy = join(this.directory, 'store-copy');
+    await this.pause();
+    await cp(this.storeDirectory, copy, { recursive: true });
+    this.resume();
+    return async () => {
+      await this.stop();
+      await rm(this.storeDirectory, { recursive: true });
+      await cp(copy, this.storeDirectory, { recursive: true });
+      await this.start();
+    };
+  }
+
   /** Ends it and removes its files. */
   async dispose(): Promise<void> {
     await this.kill();
@@ -147,9 +173,9 @@ async function serverBinary(): Promise<string> {
   return stdout.trim();
 }
 
-function accepts(port: number): Promise<boolean> {
+function accepts(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connectSocket(port, '127.0.0.1');
+    const socket = connectSocket(port, host);
     socket.once('connect', () => {
       socket.destroy();
       resolve(true);
