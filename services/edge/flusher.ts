@@ -29,8 +29,8 @@ interface Shares {
 }
 
 /** No room is dirty. What comes next waits so long for sessions that go on. */
-const IDLE: Shares = { roomsMs: 0, resumedMs: 2 };
-const BURST: Shares = { roomsMs: 4, resumedMs: 1 };
+const IDLE: Shares = { roomsMs: 0, resumedMs: 1 };
+const BURST: Shares = { roomsMs: 4, resumedMs: 0.5 };
 /**
  * Rooms have been dirty for BURST_MS: the edge is saturated, and coming first no longer makes anybody quick. Writing to
  * steady members is the work that shrinks when it waits, for their batches grow; joining and catching up is not. So they

@@ -61,6 +61,7 @@ interface Row {
   /** Until the last was subscribed. */
   readonly subscribedMs: number;
   readonly logReads: number;
+  /** From the first position to what was the head when all were steady. */
   readonly distinctPages: number;
   /** CPU time until all were steady. */
   readonly edgeCpuMs: number;
@@ -141,6 +142,7 @@ class HerdBench {
     await herd.call('reconnect', { positions, headRev });
     const steady = await herd.call('steady', { timeoutMs: STEADY_TIMEOUT_MS });
     const after = await this.usages();
+    const lastRev = this.head.rev;
     goingOn.is = false;
     await published;
     if (!steady) throw new Error(`not all are steady after ${STEADY_TIMEOUT_MS} ms`);
@@ -159,7 +161,7 @@ class HerdBench {
       headP99Ms: round(returned.headP99Ms, 0),
       subscribedMs: round(returned.subscribedMs, 0),
       logReads: (await revision.call('logReads', undefined)) - reads,
-      distinctPages: pageOf(headRev) - pageOf(first) + 1,
+      distinctPages: pageOf(lastRev) - pageOf(first) + 1,
       edgeCpuMs: round((after.edge - before.edge) / US_PER_MS, 0),
       revisionCpuMs: round((after.revision - before.revision) / US_PER_MS, 0),
       clientCpuMs: round((after.herd - before.herd) / US_PER_MS, 0),
