@@ -149,8 +149,9 @@ describe.each(interopClients().filter(({ name, tool }) => tool === undefined || 
           expect(result.deflated).toBe(0);
           expect(result.wireBytes).toBeGreaterThanOrEqual(result.textBytes);
         }
-        // What came live: a body for each revision, and for batches at most as many again, whatever the number of ids.
-        expect(result.serializedLive).toBeLessThanOrEqual(2 * (LARGE_SIZES.length + BURST));
+        // What came live: a body for each revision, and for batches at most as many again; and all that once more in the
+        // pages of clients that lag. Whatever the number of ids.
+        expect(result.serializedLive).toBeLessThanOrEqual(4 * (LARGE_SIZES.length + BURST));
       },
     );
   },
