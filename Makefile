@@ -12,7 +12,7 @@ STAGES := npx --no-install tsx test/check/stages.ts
 # The nats-server that tests start: from the PATH, else fetched from Debian's packages into .tools/.
 WITH_NATS := NATS_SERVER_BIN="$$(bash deploy/nats/fetch-server.sh)"; export NATS_SERVER_BIN;
 
-.PHONY: help setup packages build check unit contract integration test run proto format bench clean
+.PHONY: help setup packages build check unit contract integration test etherpad run proto format bench clean
 
 help: ## this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -44,6 +44,9 @@ integration: setup build ## tests with real processes and sockets
 
 test: setup build ## all of these; the last line is N passed, N failed
 	@$(WITH_NATS) $(STAGES) check unit contract integration
+
+etherpad: packages ## the Etherpad source on a real Etherpad 1.8.14, fetched from the npm registry (150 MB, once)
+	@ETHERPAD_DIR="$$(bash test/setup/etherpad.sh)"; export ETHERPAD_DIR; npx --no-install vitest run --config test/etherpad/vitest.config.ts
 
 proto: packages ## services/shared/gen from proto/
 	@npm run --silent proto

@@ -44,7 +44,6 @@ interface ChangesetLibrary {
   makeAText(text: string): AttributedText;
   opIterator(ops: string): { hasNext(): boolean; next(): { attribs: string; chars: number } };
   eachAttribNumber(attribs: string, action: (num: number) => void): void;
-  checkRep(changeset: string): string;
 }
 
 const require = createRequire(import.meta.url);
@@ -71,9 +70,9 @@ export class PadText {
     return this.atext.text;
   }
 
-  /** Applies one revision. Throws when it does not fit. */
+  /** Applies one revision, as etherpad-cli-client does. Throws when it does not fit. */
   apply({ changeset, apool }: { changeset: string; apool: PoolJson }): void {
-    const own = Changeset.moveOpsToNewPool(Changeset.checkRep(changeset), newPool(apool), this.pool);
+    const own = Changeset.moveOpsToNewPool(changeset, newPool(apool), this.pool);
     this.atext = Changeset.applyToAText(own, this.atext, this.pool);
   }
 

@@ -2,7 +2,11 @@
 import { pino } from 'pino';
 import { EtherpadSource } from '../../../services/producer/sources/etherpad-source.js';
 import type { PadLog } from '../../../services/producer/sources/etherpad-room.js';
-import { etherpadSettings, type EtherpadValues } from '../../../services/producer/sources/etherpad-settings.js';
+import {
+  etherpadSettings,
+  type EtherpadValues,
+  type PadInRoom,
+} from '../../../services/producer/sources/etherpad-settings.js';
 import type { Log, StoredRevision } from '../../../services/log/log.js';
 import { systemClock } from '../../../services/shared/clock.js';
 import { parsePadRevision, parsePadSnapshot, type PadRevision } from '../../../services/shared/pad-data.js';
@@ -21,14 +25,19 @@ export interface StartedPadSource {
   readonly lines: readonly PadLogLine[];
 }
 
-/** Starts a source with waits of milliseconds instead of seconds; pad "notes" to room "pad:notes". */
-export function startPadSource(url: string, log: PadLog, settings: Partial<EtherpadValues> = {}): StartedPadSource {
+/** Starts a source with waits of milliseconds instead of seconds. */
+export function startPadSource(
+  url: string,
+  log: PadLog,
+  settings: Partial<EtherpadValues> = {},
+  pad: PadInRoom = { pad: 'notes', room: 'pad:notes' },
+): StartedPadSource {
   const faults: Error[] = [];
   const lines: PadLogLine[] = [];
   const write = (line: string) => void lines.push(JSON.parse(line) as PadLogLine);
   const source = new EtherpadSource({
     settings: { ...readSettings(etherpadSettings, {}, {}), etherpadUrl: url, etherpadTimeoutMs: 2_000, ...settings },
-    pad: { pad: 'notes', room: 'pad:notes' },
+    pad,
     log,
     logger: pino({ level: 'debug' }, { write }),
     clock: systemClock,
