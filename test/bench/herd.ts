@@ -74,6 +74,8 @@ interface Row {
   readonly calmP50MsBesideCatchUp: number;
   /** Revisions that those who caught up were given meanwhile, per second. */
   readonly catchUpPerSecond: number;
+  /** CPU time of the edge for each of them, the calm clients' share included, in microseconds. */
+  readonly catchUpCpuUs: number;
 }
 
 /** `n`: clients that reconnect. */
@@ -188,8 +190,10 @@ class HerdBench {
     await herd.call('reconnect', { positions: this.history.slice(0, GROUPS), headRev: this.head.rev });
     const startMs = monotonicMs();
     const deliveries = await this.deliveries();
+    const { edge: cpuUs } = await this.usages();
     const beside = await this.latency(windowMs, 'beside');
     const caughtUp = (await this.deliveries()) - deliveries;
+    const catchUpCpuUs = ((await this.usages()).edge - cpuUs) / caughtUp;
     const seconds = (monotonicMs() - startMs) / MS_PER_S;
     const left = await herd.call('behind', { rev: this.head.rev });
     if (left === 0) process.stderr.write('herd: all had caught up before the end of the window\n');
@@ -203,6 +207,7 @@ class HerdBench {
       calmP50Ms: round(before.p50Ms, 1),
       calmP50MsBesideCatchUp: round(beside.p50Ms, 1),
       catchUpPerSecond: round(caughtUp / seconds, 0),
+      catchUpCpuUs: round(catchUpCpuUs, 2),
     };
   }
 
