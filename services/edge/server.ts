@@ -1,5 +1,5 @@
 /**
- * The edge's listener: WebSockets of the client protocols, /healthz and /readyz, on one port. Handlers of
+ * The edge's listener: WebSockets of the client protocols, event streams, /healthz and /readyz, on one port. Handlers of
  * uWebSockets.js do as little as possible: they run while it holds its one cork.
  */
 import uWS, { type HttpResponse, type TemplatedApp, type us_listen_socket, type WebSocket } from 'uWebSockets.js';
@@ -7,11 +7,13 @@ import { assert, asError, RevcastError } from '../shared/errors.js';
 import type { Readiness } from '../log/readiness.js';
 import type { Commands } from './commands.js';
 import type { EdgeParts } from './edge-parts.js';
+import { answer, errorBody, refuse } from './http-answer.js';
 import { Liveness } from './liveness.js';
 import { plain } from './protocols/plain.js';
 import type { Protocol } from './protocols/protocol.js';
 import { Session, type SocketData } from './session.js';
-import { readHandshake, type UpgradeAnswer } from './upgrade.js';
+import { SseEndpoint } from './sse-endpoint.js';
+import { readHandshake, type Refusal } from './upgrade.js';
 import { listen, type EdgeSocket } from './uws.js';
 
 /** A message so many times over the limit is not even read: uWebSockets.js cuts the connection. */
@@ -40,6 +42,7 @@ export class Server {
   ) {
     this.liveness = new Liveness(this.sessions, parts);
     this.serve('/v1/ws', plain);
+    new SseEndpoint(parts, commands, this.sessions, () => this.admits()).serve(this.app, '/v1/sse');
     this.app.get('/healthz', (response) => {
       answer(response, '200 OK', { ok: true });
     });
@@ -47,7 +50,10 @@ export class Server {
       this.ready(response);
     });
     this.app.any('/*', (response) => {
-      const error = new RevcastError('not_found', 'nothing is served here; WebSockets are at /v1/ws');
+      const error = new RevcastError(
+        'not_found',
+        'nothing is served here; WebSockets are at /v1/ws, event streams at /v1/sse',
+      );
       answer(response, '404 Not Found', errorBody(error));
     });
   }
@@ -161,7 +167,7 @@ export class Server {
     }
   }
 
-  private admits(): UpgradeAnswer | undefined {
+  private admits(): Refusal | undefined {
     if (this.closing === undefined && this.sessions.size < this.parts.settings.maxSockets) return undefined;
     const error =
       this.closing !== undefined
@@ -197,20 +203,6 @@ export class Server {
       },
     );
   }
-}
-
-function refuse(response: HttpResponse, { status, headers, error }: Extract<UpgradeAnswer, { kind: 'refuse' }>): void {
-  answer(response, status, errorBody(error), headers);
-}
-
-function errorBody({ code, message }: RevcastError): object {
-  return { error: { code, message } };
-}
-
-function answer(response: HttpResponse, status: string, body: object, headers: readonly [string, string][] = []): void {
-  response.writeStatus(status).writeHeader('Content-Type', 'application/json; charset=utf-8');
-  for (const [name, value] of headers) response.writeHeader(name, value);
-  response.end(JSON.stringify(body));
 }
 
 function nextTurn(): Promise<void> {

@@ -95,6 +95,20 @@ export const edgeSettings = {
     parse: oneOf(['counted', 'scan']),
     fallback: 'counted',
   } as Setting<'counted' | 'scan'>,
+  sseRetryMs: number(
+    'EDGE_SSE_RETRY_MS',
+    'after which time event streams are told to come back when they end, give or take a half',
+    'ms',
+    [10, 600_000],
+    2_000,
+  ),
+  allowedOrigins: {
+    env: 'EDGE_ALLOWED_ORIGINS',
+    help: 'pages that may read event streams from another origin: origins, comma separated, or *',
+    value: 'origins',
+    parse: text,
+    fallback: '',
+  },
   latestRooms: {
     env: 'EDGE_LATEST_ROOMS',
     help: 'rooms whose lagging clients skip to the newest revision: names, or prefixes that end in *, comma separated',

@@ -17,14 +17,15 @@ export interface Handshake {
   readonly extensions: string;
 }
 
-export type UpgradeAnswer =
-  | { readonly kind: 'upgrade'; readonly handshake: Handshake }
-  | {
-      readonly kind: 'refuse';
-      readonly status: string;
-      readonly headers: readonly [string, string][];
-      readonly error: RevcastError;
-    };
+/** A request that is not taken, and how it is answered. */
+export interface Refusal {
+  readonly kind: 'refuse';
+  readonly status: string;
+  readonly headers: readonly [string, string][];
+  readonly error: RevcastError;
+}
+
+export type UpgradeAnswer = { readonly kind: 'upgrade'; readonly handshake: Handshake } | Refusal;
 
 export function readHandshake(request: HttpRequest, options: { deflate: boolean }): UpgradeAnswer {
   if (request.getMethod().toLowerCase() !== 'get')
@@ -59,6 +60,6 @@ function refuse(
   message: string,
   headers: readonly [string, string][] = [],
   code: ErrorCode = 'invalid_request',
-): UpgradeAnswer {
+): Refusal {
   return { kind: 'refuse', status, headers, error: new RevcastError(code, message) };
 }

@@ -95,7 +95,7 @@ const CLOSE_SINGLE = Buffer.from('}');
 const CLOSE_BATCH = Buffer.from(']}');
 const CLOSE_JOINED = Buffer.from('}}}');
 
-function subscribedText(room: string, { epoch, rev, tag }: ClientPosition): string {
+export function subscribedText(room: string, { epoch, rev, tag }: ClientPosition): string {
   return JSON.stringify({ subscribed: true, room, epoch, rev, ...(tag ? { tag } : {}) });
 }
 

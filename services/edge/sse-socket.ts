@@ -1,0 +1,198 @@
+/**
+ * A stream of events as a session's socket: the body of an HTTP response that does not end.
+ *
+ * Rules of uWebSockets.js that hold here: every write is corked (alone it would be four system calls). `write` in a cork
+ * answers false when bytes of an earlier cork are still waiting: then the session is to write nothing more, so a client
+ * that does not read costs two corks at most, or a cork and one large frame. `onWritable` must write something, else the
+ * waiting bytes stay; a response that takes nothing for about 10 s is aborted, whatever is set. Nothing is called after
+ * `onAborted`, nor after `end`, which does not call it.
+ *
+ * In a stream of several rooms an event's id needs the positions of the others too. They are put in here, between two
+ * parts of the message that all sockets share: O(rooms of the stream) for each event, and no copy of the body.
+ */
+import type { HttpResponse } from 'uWebSockets.js';
+import { assert } from '../shared/errors.js';
+import type { Session } from './session.js';
+import { placePrefix, POSITION_BYTES, positionText, REFUSED, type StreamPlace } from './stream-id.js';
+import type { ClientSocket } from './uws.js';
+
+const ID_FIELD = 'id: ';
+const COMMENT = ':\n\n';
+const LINE_FEED = 0x0a;
+/** Length and line ends of a chunk. */
+const CHUNK_BYTES = 14;
+
+export interface SseSocketOptions {
+  /** For each room where the client stands, as far as its request told. */
+  readonly places: readonly StreamPlace[];
+  /** After which time the client is to come back, in milliseconds; asked for each time. */
+  readonly retryMs: () => number;
+  readonly onClosed: () => void;
+}
+
+export class SseSocket implements ClientSocket {
+  session: Session | undefined;
+  /** What a message costs beside its own bytes, at most. */
+  readonly headerBytes: number;
+  /** By place: what ids say of the room; empty: nothing yet. */
+  private readonly items: string[];
+  private state: 'open' | 'ending' | 'closed' = 'open';
+  private blocked = false;
+  private corked = false;
+  private outgoing: string | Uint8Array = '';
+  private readonly writeOutgoing = () => {
+    this.write(this.outgoing);
+  };
+
+  /** Writes the head of the answer and says when to come back; called in the request's handler. */
+  constructor(
+    private readonly response: HttpResponse,
+    private readonly options: SseSocketOptions,
+  ) {
+    const { length } = options.places;
+    this.items = options.places.map((place, index) => itemText(place, index, length));
+    this.headerBytes = length === 1 ? CHUNK_BYTES : 2 * CHUNK_BYTES + length * POSITION_BYTES;
+    response.onAborted(() => {
+      this.closed();
+    });
+    response.onWritable(() => {
+      this.onWritable();
+      return true;
+    });
+    this.put(`retry: ${options.retryMs()}\n\n`);
+  }
+
+  getBufferedAmount(): number {
+    return this.blocked ? 1 : 0;
+  }
+
+  cork(write: () => void): void {
+    this.corked = true;
+    try {
+      this.response.cork(write);
+    } finally {
+      this.corked = false;
+    }
+  }
+
+  send(message: string | Uint8Array): number {
+    if (this.corked) {
+      this.write(message);
+    } else {
+      this.outgoing = message;
+      this.response.cork(this.writeOutgoing);
+      this.outgoing = '';
+    }
+    return 1;
+  }
+
+  /** A comment. The client never answers: that it takes what is written is its sign of life. */
+  ping(): void {
+    if (this.blocked || this.state === 'closed') return;
+    this.response.cork(() => {
+      this.put(COMMENT);
+    });
+    if (!this.blocked) this.session?.sawLife();
+  }
+
+  end(): void {
+    if (this.state === 'closed') return;
+    this.response.cork(() => {
+      this.put(`retry: ${this.options.retryMs()}\n\n`);
+      this.response.end();
+    });
+    this.closed();
+  }
+
+  close(): void {
+    if (this.state !== 'closed') this.response.close();
+  }
+
+  sendFirstFragment(): number {
+    return noFragments();
+  }
+
+  sendFragment(): number {
+    return noFragments();
+  }
+
+  sendLastFragment(): number {
+    return noFragments();
+  }
+
+  private onWritable(): void {
+    if (this.state === 'closed') return;
+    this.blocked = false;
+    this.response.cork(() => {
+      this.put(COMMENT);
+    });
+    if (!this.blocked) this.session?.onDrain();
+  }
+
+  private write(message: string | Uint8Array): void {
+    if (this.items.length === 1) this.put(message);
+    else this.writeWithOthers(message);
+    if (typeof message === 'string') this.afterAnswer(message);
+  }
+
+  /** Writes the message of one of several rooms, with the others' positions in its id. */
+  private writeWithOthers(message: string | Uint8Array): void {
+    const { items } = this;
+    const item = itemOf(message);
+    if (item === undefined) {
+      this.put(message);
+      return;
+    }
+    const place = Number.parseInt(item, 10);
+    let others = ID_FIELD;
+    for (let index = 0; index < items.length; index += 1) {
+      const other = items[index];
+      if (index !== place && other !== undefined && other !== '') others += `${other},`;
+    }
+    items[place] = item;
+    this.put(others);
+    this.put(typeof message === 'string' ? message.slice(ID_FIELD.length) : message.subarray(ID_FIELD.length));
+  }
+
+  /** After an answer without an id the client is to come back as it is; the same when no room is left. */
+  private afterAnswer(answer: string): void {
+    const item = itemOf(answer);
+    if (this.items.length === 1 && item !== undefined) this.items[0] = item;
+    const isLast = item === undefined || this.items.every((each) => each.endsWith(REFUSED));
+    if (!isLast || this.state !== 'open') return;
+    this.state = 'ending';
+    // Not now: whoever sends this answer goes on with the session.
+    setImmediate(() => {
+      this.session?.end(0, '');
+    });
+  }
+
+  private put(text: string | Uint8Array): void {
+    if (!this.response.write(text)) this.blocked = true;
+  }
+
+  private closed(): void {
+    if (this.state === 'closed') return;
+    this.state = 'closed';
+    this.session?.onClose();
+    this.options.onClosed();
+  }
+}
+
+function itemText(place: StreamPlace, index: number, count: number): string {
+  if (place === undefined) return '';
+  return `${placePrefix(index, count)}${place === 'refused' ? REFUSED : positionText(place)}`;
+}
+
+/** What the message's id says of its room; undefined: it has no id. */
+function itemOf(message: string | Uint8Array): string | undefined {
+  if (typeof message === 'string') {
+    return message.startsWith(ID_FIELD) ? message.slice(ID_FIELD.length, message.indexOf('\n')) : undefined;
+  }
+  // Frames always have one; what the session sends is a Buffer.
+  return Buffer.isBuffer(message) ? message.toString('latin1', ID_FIELD.length, message.indexOf(LINE_FEED)) : undefined;
+}
+
+function noFragments(): never {
+  assert(false, 'a stream of events has no fragments');
+}
