@@ -67,6 +67,16 @@ export class Publisher {
     return this.places.get(room)?.get(epoch) ?? new Map<number, string>();
   }
 
+  /** The histories of a room that something was acknowledged in, in that order. */
+  epochsOf(room: string): readonly string[] {
+    return [...(this.places.get(room)?.keys() ?? [])];
+  }
+
+  /** What was acknowledged there may be gone. */
+  forget(room: string, rev: number): void {
+    for (const places of this.places.get(room)?.values() ?? []) places.delete(rev);
+  }
+
   /** Publishes these, in one request, until it is acknowledged. */
   async publish(room: string, datas: readonly string[]): Promise<void> {
     this.count += 1;

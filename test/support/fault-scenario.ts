@@ -155,6 +155,8 @@ export class FaultScenario {
       this.checker.verify(room, log);
       const stored = new Map(log.revisions.map(({ rev, data }): [number, string] => [rev, data]));
       const acknowledged = new Map(this.publisher.placesOf(room, log.epoch));
+      if (this.options.clientsBeginAnew !== true)
+        assert.equal(this.publisher.epochsOf(room).length, 1, `${room} is one history`);
       assert.deepEqual(stored, acknowledged, `what the log has of ${room} is what was acknowledged`);
     }
     assert.deepEqual(this.checker.problems, [], 'what clients were given is what the log has');
