@@ -8,6 +8,11 @@ function number(env: string, help: string, value: string, bounds: [number, numbe
   return { env, help, value, parse: whole(value, bounds[0], bounds[1]), fallback };
 }
 
+function isOrigin(text: string): boolean {
+  const word = text.trim();
+  return word === '*' || (URL.canParse(word) && new URL(word).origin === word);
+}
+
 export const edgeSettings = {
   host: { env: 'EDGE_HOST', help: 'address to listen on', value: 'address', parse: text, fallback: '127.0.0.1' },
   port: number('EDGE_PORT', 'port to listen on, 0 for any', 'port', [0, 65_535], 8080),
@@ -106,7 +111,7 @@ export const edgeSettings = {
     env: 'EDGE_ALLOWED_ORIGINS',
     help: 'pages that may read event streams from another origin: origins, comma separated, or *',
     value: 'origins',
-    parse: text,
+    parse: text.refine((value) => value.split(',').every(isOrigin), 'must be origins like https://a.example, or *'),
     fallback: '',
   },
   latestRooms: {

@@ -12,7 +12,6 @@ import { answer, errorBody, type Headers } from './http-answer.js';
 import { requestIdOf, sse } from './protocols/sse.js';
 import { Session } from './session.js';
 import { SseSocket } from './sse-socket.js';
-import { placePrefix } from './stream-id.js';
 import { parseStreamQuery, type StreamQuery } from './stream-query.js';
 import type { Refusal } from './upgrade.js';
 
@@ -101,7 +100,7 @@ export class SseEndpoint {
     for (const [index, room] of rooms.entries()) {
       const place = places[index];
       if (place === 'refused') continue;
-      const id = requestIdOf(placePrefix(index, rooms.length), room);
+      const id = requestIdOf(rooms.length === 1 ? '' : String(index), room);
       this.commands.run(session, { kind: 'subscribe', id, room, since: place ?? query.since, batch: query.batch });
     }
   }

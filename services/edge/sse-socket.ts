@@ -7,8 +7,9 @@
  * waiting bytes stay; a response that takes nothing for about 10 s is aborted, whatever is set. Nothing is called after
  * `onAborted`, nor after `end`, which does not call it.
  *
- * In a stream of several rooms an event's id needs the positions of the others too. They are put in here, between two
- * parts of the message that all sockets share: O(rooms of the stream) for each event, and no copy of the body.
+ * In a stream of several rooms an event's id needs the positions of all. The message that all sockets share comes with the
+ * room's place on a line in front and its own position at the end; here the one is left out and the other replaced:
+ * O(rooms of the stream) for each event, and no copy of the body.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { assert } from '../shared/errors.js';
@@ -130,41 +131,38 @@ export class SseSocket implements ClientSocket {
   }
 
   private write(message: string | Uint8Array): void {
-    if (this.items.length === 1) this.put(message);
+    if (typeof message === 'string') this.writeAnswer(Buffer.from(message));
+    else if (this.items.length === 1) this.put(message);
     else this.writeWithOthers(message);
-    if (typeof message === 'string') this.afterAnswer(message);
   }
 
-  /** Writes the message of one of several rooms, with the others' positions in its id. */
-  private writeWithOthers(message: string | Uint8Array): void {
+  /** After an answer without an id the client is to come back with the one it has; the same when no room is left. */
+  private writeAnswer(answer: Buffer): void {
     const { items } = this;
-    const item = itemOf(message);
-    if (item === undefined) {
-      this.put(message);
-      return;
-    }
-    const place = Number.parseInt(item, 10);
-    let others = ID_FIELD;
-    for (let index = 0; index < items.length; index += 1) {
-      const other = items[index];
-      if (index !== place && other !== undefined && other !== '') others += `${other},`;
-    }
-    items[place] = item;
-    this.put(others);
-    this.put(typeof message === 'string' ? message.slice(ID_FIELD.length) : message.subarray(ID_FIELD.length));
-  }
-
-  /** After an answer without an id the client is to come back as it is; the same when no room is left. */
-  private afterAnswer(answer: string): void {
-    const item = itemOf(answer);
-    if (this.items.length === 1 && item !== undefined) this.items[0] = item;
-    const isLast = item === undefined || this.items.every((each) => each.endsWith(REFUSED));
+    const id = idOf(answer);
+    if (id === undefined || items.length === 1) this.put(answer);
+    else this.writeWithOthers(answer);
+    if (id !== undefined && items.length === 1) items[0] = id;
+    const isLast = id === undefined || items.every((item) => item.endsWith(REFUSED));
     if (!isLast || this.state !== 'open') return;
     this.state = 'ending';
     // Not now: whoever sends this answer goes on with the session.
     setImmediate(() => {
       this.session?.end(0, '');
     });
+  }
+
+  /** Writes the message of one of several rooms, with the others' positions in its id. */
+  private writeWithOthers(message: Uint8Array): void {
+    const { items } = this;
+    const text = bufferOf(message);
+    const begin = text.indexOf(LINE_FEED) + 1;
+    const place = Number(text.toString('latin1', 1, begin - 1));
+    items[place] = `${placePrefix(place, items.length)}${idOf(text) ?? ''}`;
+    let id = '';
+    for (const item of items) if (item !== '') id += id === '' ? item : `,${item}`;
+    this.put(text.subarray(begin, idLine(text)));
+    this.put(`${ID_FIELD}${id}\n\n`);
   }
 
   private put(text: string | Uint8Array): void {
@@ -184,13 +182,19 @@ function itemText(place: StreamPlace, index: number, count: number): string {
   return `${placePrefix(index, count)}${place === 'refused' ? REFUSED : positionText(place)}`;
 }
 
-/** What the message's id says of its room; undefined: it has no id. */
-function itemOf(message: string | Uint8Array): string | undefined {
-  if (typeof message === 'string') {
-    return message.startsWith(ID_FIELD) ? message.slice(ID_FIELD.length, message.indexOf('\n')) : undefined;
-  }
-  // Frames always have one; what the session sends is a Buffer.
-  return Buffer.isBuffer(message) ? message.toString('latin1', ID_FIELD.length, message.indexOf(LINE_FEED)) : undefined;
+/** Where the last line before the empty one begins. */
+function idLine(message: Buffer): number {
+  return message.lastIndexOf(LINE_FEED, message.length - 3) + 1;
+}
+
+/** The message's id; undefined: it has none. */
+function idOf(message: Buffer): string | undefined {
+  const line = message.toString('latin1', idLine(message), message.length - 2);
+  return line.startsWith(ID_FIELD) ? line.slice(ID_FIELD.length) : undefined;
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function noFragments(): never {

@@ -1,6 +1,7 @@
 /**
  * A client of an event stream over Node's HTTP, that reads it by the letter of the HTML standard and keeps everything:
- * events, comments, retry times, and how the stream ended. It does not come back by itself.
+ * events, comments, retry times, and how the stream ended. But it takes an id as soon as it has its line, as libraries do
+ * that are older than the standard. It does not come back by itself.
  */
 import { get, type ClientRequest, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
