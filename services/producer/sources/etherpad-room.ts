@@ -79,6 +79,14 @@ export class PadRoom {
     return this.state;
   }
 
+  /** Looks whether the log still has what the room was known to hold. If not, where it stands is to be loaded. */
+  async look(): Promise<void> {
+    const head = (await this.log.heads([this.room])).get(this.room) ?? null;
+    const { state } = this;
+    if (state.kind !== 'at' || (head?.epoch === state.epoch && head.rev >= state.rev)) return;
+    this.state = { kind: 'unknown' };
+  }
+
   /**
    * Begins the numbering with the pad's content, anew if there is one. Another source may have done so meanwhile: then
    * where the room stands is to be loaded.

@@ -30,6 +30,8 @@ const STEADY_MS = 2_000;
 /** Of one append; a revision that is larger than that goes alone. */
 const BATCH_REVISIONS = 500;
 const BATCH_CHARACTERS = 128 * 1024;
+/** When the pad is quiet, the log is asked so often whether it still has everything. */
+const LOOK_MS = 30_000;
 /** So often in a row the pad must not fit the room before the room is begun anew. */
 const DOUBTS = 2;
 
@@ -48,6 +50,8 @@ export interface EtherpadSourceParts extends Omit<SourceParts, 'log'> {
   readonly onFault: OnFault;
   /** Waits between attempts. */
   readonly retry?: BackoffLimits;
+  /** Between looks at the log while the pad is quiet. */
+  readonly lookMs?: number;
 }
 
 export class EtherpadSource implements Running {
@@ -158,15 +162,14 @@ export class EtherpadSource implements Running {
         this.mended();
         return;
       }
+      if (feed.ended !== undefined) throw feed.ended;
+      if (feed.answered) this.tellFollowing();
+      if (!(await this.news.wait(this.parts.lookMs ?? LOOK_MS))) await this.room.look();
     } catch (error) {
       if (!isRetryable(error)) throw error;
       await this.waitOut(error);
       await this.room.load();
-      return;
     }
-    if (feed.ended !== undefined) throw feed.ended;
-    if (feed.answered) this.tellFollowing();
-    await this.news.wait();
   }
 
   /** Asks for the pad's content when the last snapshot is far behind, so that newcomers need few revisions. */

@@ -43,6 +43,7 @@ export function startPadSource(
     clock: systemClock,
     onFault: (fault) => faults.push(fault),
     retry: { firstMs: 10, maxMs: 100 },
+    lookMs: 200,
   });
   source.start();
   return { source, faults, lines };
@@ -72,6 +73,7 @@ export async function readPadRoom(log: Log, room = 'pad:notes'): Promise<PadRoom
       epoch = entry.epoch;
       entry.revisions.forEach((revision, index) => stored.push({ rev: entry.firstRev + index, revision }));
     }
+    if (epoch !== range.head.epoch) stored.length = 0;
     epoch = range.head.epoch;
     from = (stored.at(-1)?.rev ?? range.head.rev) + 1;
     if (from > range.head.rev) break;
