@@ -9,7 +9,7 @@ import type { Since } from './protocols/protocol.js';
 import { parseStreamId, type StreamPlace } from './stream-id.js';
 
 /** Rooms of one stream: every event's id has the position of each. */
-export const MAX_STREAM_ROOMS = 32;
+const MAX_STREAM_ROOMS = 32;
 const KNOWN = ['room', 'since', 'batch'];
 
 export interface StreamQuery {

@@ -5,8 +5,9 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { chromium, type Browser } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { WebSocket } from 'ws';
+import { launchChromium } from './chromium.js';
 import { Gate } from './edge-doubles.js';
 import { CHROMIUM, PYTHON_WEBSOCKETS, type SystemTool } from './system-tool.js';
 
@@ -168,19 +169,7 @@ class ChromiumClient implements InteropClient {
   }
 
   private async runInPage(job: Job, onReady: () => void): Promise<string[][]> {
-    this.browser ??= await chromium.launch({
-      executablePath: '/usr/bin/chromium',
-      // The network of a test machine may be closed: without these it looks for it at every start.
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
+    this.browser ??= await launchChromium();
     const script = await readFile(`${FOLDER}job.mjs`, 'utf8');
     const server = createServer((request, response) => {
       const isScript = request.url === '/job.mjs';

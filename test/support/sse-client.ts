@@ -14,23 +14,81 @@ export interface StreamEvent {
   readonly lastEventId: string;
 }
 
-export class SseClient {
+/** What an event stream says, piece by piece. */
+export class EventReader {
   readonly events: StreamEvent[] = [];
   readonly retries: number[] = [];
   comments = 0;
-  lastEventId: string;
-  /** undefined: it goes on. */
-  ended: 'whole' | 'cut' | undefined;
   private text = '';
   private type = '';
   private data: string[] = [];
+
+  constructor(public lastEventId: string) {}
+
+  /** Events of a type, their data read as JSON. */
+  told(type: string): Data[] {
+    return this.events.filter((event) => event.type === type).map(({ data }) => JSON.parse(data) as Data);
+  }
+
+  /** Revisions of a room, in the order they came, batches taken apart. */
+  revisions(room: string): Data[] {
+    return (this.told('message') as (Data | Data[])[]).flat().filter((data) => data.room === room);
+  }
+
+  revs(room: string): number[] {
+    return this.revisions(room).map(({ rev }) => rev ?? 0);
+  }
+
+  async upTo(room: string, rev: number): Promise<number[]> {
+    await waitFor(() => this.revisions(room).at(-1)?.rev === rev, { timeoutMs: 30_000, what: `${room} up to ${rev}` });
+    return this.revs(room);
+  }
+
+  /** Waits until so many events of the type came. */
+  async toldOf(type: string, count = 1): Promise<Data[]> {
+    await waitFor(() => this.told(type).length >= count, { what: `${count} events ${type}` });
+    return this.told(type);
+  }
+
+  read(chunk: string): void {
+    this.text += chunk;
+    const lines = this.text.split(/\r\n|\n|\r/u);
+    this.text = lines.pop() ?? '';
+    for (const line of lines) this.readLine(line);
+  }
+
+  private readLine(line: string): void {
+    if (line === '') {
+      if (this.data.length > 0) {
+        const { type, lastEventId } = this;
+        this.events.push({ type: type === '' ? 'message' : type, data: this.data.join('\n'), lastEventId });
+      }
+      this.type = '';
+      this.data = [];
+      return;
+    }
+    const colon = line.indexOf(':');
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /u, '');
+    if (field === '') this.comments += 1;
+    else if (field === 'data') this.data.push(value);
+    else if (field === 'event') this.type = value;
+    else if (field === 'id') this.lastEventId = value;
+    else if (field === 'retry') this.retries.push(Number(value));
+    else throw new Error(`no field of the standard: ${line.slice(0, 200)}`);
+  }
+}
+
+export class SseClient extends EventReader {
+  /** undefined: it goes on. */
+  ended: 'whole' | 'cut' | undefined;
 
   private constructor(
     private readonly request: ClientRequest,
     readonly response: IncomingMessage,
     lastEventId: string,
   ) {
-    this.lastEventId = lastEventId;
+    super(lastEventId);
     response.setEncoding('utf8');
     response.on('data', (chunk: string) => {
       this.read(chunk);
@@ -62,31 +120,6 @@ export class SseClient {
     this.response.resume();
   }
 
-  /** Events of a type, their data read as JSON. */
-  told(type: string): Data[] {
-    return this.events.filter((event) => event.type === type).map(({ data }) => JSON.parse(data) as Data);
-  }
-
-  /** Revisions of a room, in the order they came, batches taken apart. */
-  revisions(room: string): Data[] {
-    return (this.told('message') as (Data | Data[])[]).flat().filter((data) => data.room === room);
-  }
-
-  revs(room: string): number[] {
-    return this.revisions(room).map(({ rev }) => rev ?? 0);
-  }
-
-  async upTo(room: string, rev: number): Promise<number[]> {
-    await waitFor(() => this.revisions(room).at(-1)?.rev === rev, { timeoutMs: 30_000, what: `${room} up to ${rev}` });
-    return this.revs(room);
-  }
-
-  /** Waits until so many events of the type came. */
-  async toldOf(type: string, count = 1): Promise<Data[]> {
-    await waitFor(() => this.told(type).length >= count, { what: `${count} events ${type}` });
-    return this.told(type);
-  }
-
   async untilEnded(timeoutMs = 10_000): Promise<'whole' | 'cut'> {
     await waitFor(() => this.ended !== undefined, { timeoutMs, what: 'the end of the stream' });
     return this.ended ?? 'cut';
@@ -94,33 +127,5 @@ export class SseClient {
 
   destroy(): void {
     this.request.destroy();
-  }
-
-  private read(chunk: string): void {
-    this.text += chunk;
-    const lines = this.text.split(/\r\n|\n|\r/u);
-    this.text = lines.pop() ?? '';
-    for (const line of lines) this.readLine(line);
-  }
-
-  private readLine(line: string): void {
-    if (line === '') {
-      if (this.data.length > 0) {
-        const { type, lastEventId } = this;
-        this.events.push({ type: type === '' ? 'message' : type, data: this.data.join('\n'), lastEventId });
-      }
-      this.type = '';
-      this.data = [];
-      return;
-    }
-    const colon = line.indexOf(':');
-    const field = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /u, '');
-    if (field === '') this.comments += 1;
-    else if (field === 'data') this.data.push(value);
-    else if (field === 'event') this.type = value;
-    else if (field === 'id') this.lastEventId = value;
-    else if (field === 'retry') this.retries.push(Number(value));
-    else throw new Error(`no field of the standard: ${line.slice(0, 200)}`);
   }
 }
