@@ -5,7 +5,7 @@ import type { PadLog } from '../../services/producer/sources/etherpad-room.js';
 import type { EtherpadValues } from '../../services/producer/sources/etherpad-settings.js';
 import { systemClock } from '../../services/shared/clock.js';
 import { RevcastError } from '../../services/shared/errors.js';
-import { readPadRoom, startPadSource, type StartedPadSource } from '../support/etherpad/source-parts.js';
+import { padLog, readPadRoom, startPadSource, type StartedPadSource } from '../support/etherpad/source-parts.js';
 import { EtherpadStandIn, type StandInOptions } from '../support/etherpad/stand-in.js';
 import { Random, testSeed } from '../support/random.js';
 
@@ -28,8 +28,8 @@ async function tearDown(): Promise<void> {
   await log.close();
 }
 
-function start(settings: Partial<EtherpadValues> = {}, padLog: PadLog = log): StartedPadSource {
-  const started = startPadSource(server.url, padLog, settings);
+function start(settings: Partial<EtherpadValues> = {}, ownLog: PadLog = log): StartedPadSource {
+  const started = startPadSource(server.url, ownLog, settings);
   sources.push(started);
   return started;
 }
@@ -180,10 +180,62 @@ describe('with one server', () => {
     await untilRoomHoldsPad();
   });
 
+  it.each([
+    ['are too large', new RevcastError('too_large', 'too large')],
+    ['cannot be stored now', new RevcastError('log_unavailable', 'not now')],
+    ['are behind another source’s', new RevcastError('snapshot_outdated', 'later ones are kept')],
+  ])('[X2] snapshots that %s stop no revision', async (_name, error) => {
+    let begun = false;
+    let refused = 0;
+    const refusing = padLog(log, {
+      putSnapshot: (room, snapshot) => {
+        if (!begun) {
+          begun = true;
+          return log.putSnapshot(room, snapshot);
+        }
+        refused += 1;
+        return Promise.reject(error);
+      },
+    });
+    const { faults } = start({ etherpadSnapshotRevisions: 10 }, refusing);
+    const epoch = await untilRoomHoldsPad();
+    await untilFollowed();
+    for (let edits = 0; edits < 60; edits += 1) {
+      server.edit('notes', (pad) => pad.append('word '));
+      if (edits % 5 === 0) await untilRoomHoldsPad();
+    }
+    expect(await untilRoomHoldsPad()).toBe(epoch);
+    await vi.waitFor(() => expect(refused).toBeGreaterThan(0), WAIT);
+    expect(faults).toEqual([]);
+  });
+
+  it('[X7] a pad that is many revisions ahead of a slow log is caught up with, in parts', async () => {
+    const slow = padLog(log, {
+      append: async (room, append) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return log.append(room, append);
+      },
+    });
+    const { source } = start({}, slow);
+    const epoch = await untilRoomHoldsPad();
+    await source.stop();
+    const ahead = 25_000;
+    for (let edits = 0; edits < ahead; edits += 1) server.pad('notes').splice(0, 1, String(edits % 10));
+    const { faults, lines } = start({}, slow);
+    await vi.waitFor(async () => {
+      expect((await log.heads(['pad:notes'])).get('pad:notes')?.rev).toBe(ahead);
+    }, WAIT);
+    expect(await untilRoomHoldsPad()).toBe(epoch);
+    expect(faults).toEqual([]);
+    expect(lines.filter(({ level }) => level >= 40)).toEqual([]);
+    // More than one resume was needed.
+    expect(server.ready.filter((message) => message['reconnect'] === true).length).toBeGreaterThan(2);
+  }, 90_000);
+
   it('[X7] while the log fails, revisions wait; none is lost or doubled', async () => {
     const random = new Random(SEED);
     let failing = false;
-    const flaky: PadLog = {
+    const flaky = padLog(log, {
       append: async (room, append) => {
         // Some are stored and the answer is lost, some are not stored.
         if (failing && random.chance(0.5)) throw new RevcastError('log_unavailable', 'not now');
@@ -191,11 +243,7 @@ describe('with one server', () => {
         if (failing && random.chance(0.5)) throw new RevcastError('outcome_unknown', 'no answer');
         return appended;
       },
-      heads: (rooms) => log.heads(rooms),
-      range: (room, from, options) => log.range(room, from, options),
-      snapshot: (room) => log.snapshot(room),
-      putSnapshot: (room, snapshot) => log.putSnapshot(room, snapshot),
-    };
+    });
     const { faults } = start({}, flaky);
     const epoch = await untilRoomHoldsPad();
     await untilFollowed();
@@ -277,16 +325,12 @@ describe('with one server', () => {
   });
 
   it('[X10] a revision that the log can never take ends the source, after all before it', async () => {
-    const narrow: PadLog = {
+    const narrow = padLog(log, {
       append: (room, append) =>
         append.revisions.some(({ data }) => data.byteLength > 5_000)
           ? Promise.reject(new RevcastError('too_large', 'too large'))
           : log.append(room, append),
-      heads: (rooms) => log.heads(rooms),
-      range: (room, from, options) => log.range(room, from, options),
-      snapshot: (room) => log.snapshot(room),
-      putSnapshot: (room, snapshot) => log.putSnapshot(room, snapshot),
-    };
+    });
     const { faults } = start({}, narrow);
     await untilRoomHoldsPad();
     await untilFollowed();

@@ -25,6 +25,18 @@ export interface StartedPadSource {
   readonly lines: readonly PadLogLine[];
 }
 
+/** The log as a source sees it, with some of its methods replaced. */
+export function padLog(log: Log, replaced: Partial<PadLog>): PadLog {
+  return {
+    append: (room, append) => log.append(room, append),
+    heads: (rooms) => log.heads(rooms),
+    range: (room, from, options) => log.range(room, from, options),
+    snapshot: (room) => log.snapshot(room),
+    putSnapshot: (room, snapshot) => log.putSnapshot(room, snapshot),
+    ...replaced,
+  };
+}
+
 /** Starts a source with waits of milliseconds instead of seconds. */
 export function startPadSource(
   url: string,
