@@ -37,7 +37,10 @@ export function numberingAt(newest: Entry | null): Numbering {
 export function numberingAfterLoss(known: Numbering, newest: Entry | null): Numbering {
   if (newest === null) return EMPTY_ROOM;
   const left = numberingAt(newest);
-  if (left.epoch !== known.epoch || left.time > known.time) return left;
+  const isYounger = left.time > known.time;
+  // Given up already, and looked at again before anything was put behind it: it stays given up.
+  const isGivenUp = known.epoch === '' && known.seq > 0 && left.seq <= known.seq && !isYounger;
+  if (!isGivenUp && (left.epoch !== known.epoch || isYounger)) return left;
   return { ...EMPTY_ROOM, seq: left.seq, time: left.time };
 }
 
