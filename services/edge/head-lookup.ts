@@ -23,6 +23,7 @@ interface Question {
 
 export class HeadLookup {
   private waiting: Question[] = [];
+  private failing = false;
 
   constructor(
     private readonly reader: RevisionReader,
@@ -52,14 +53,18 @@ export class HeadLookup {
   private async ask(questions: readonly Question[]): Promise<void> {
     try {
       const answered = await this.reader.heads(questions.map(({ room, position }) => ({ room, position })));
+      this.failing = false;
       const heads = new Map(answered.map(({ room, head }) => [room, head]));
       for (const { room, resolve } of questions) {
         const head = heads.get(room);
         resolve(head === undefined ? { kind: 'same' } : { kind: 'differs', head });
       }
     } catch (error) {
-      // Once for all of them: an outage must not fill the log with every room's name.
-      this.logger.warn({ rooms: questions.length, err: asError(error) }, 'rooms: their heads could not be confirmed');
+      // Once for all of them, and until somebody answers: an outage must not fill the log.
+      if (!this.failing) {
+        this.logger.warn({ rooms: questions.length, err: asError(error) }, 'rooms: their heads could not be confirmed');
+      }
+      this.failing = true;
       for (const { reject } of questions) reject(asError(error));
     }
   }

@@ -95,9 +95,18 @@ export class Room implements FeedListener {
 
   /** Compares with the confirmed head; what it finds comes through the feed. */
   look(): void {
-    this.feed.look().catch((error: unknown) => {
+    void this.tryLook();
+  }
+
+  /** The same; answers whether the head was confirmed. */
+  async tryLook(): Promise<boolean> {
+    try {
+      await this.feed.look();
+      return true;
+    } catch (error) {
       this.parts.logger.debug({ room: this.name, err: asError(error) }, 'room: the head could not be confirmed');
-    });
+      return false;
+    }
   }
 
   /** Whether somebody is in it, or about to be. */

@@ -14,6 +14,9 @@ const SECOND_LOOK_MS = 500;
 const DISTURBANCE_SPREAD_MS = 500;
 /** Nor at a producer's hint, and hints of this time are looked into together. */
 const HINT_SPREAD_MS = 100;
+/** Rooms whose head could not be confirmed are looked at again, all together, after this, then twice as long, and so on. */
+const LOOK_RETRY_MIN_MS = 200;
+const LOOK_RETRY_MAX_MS = 5_000;
 
 export class Rooms {
   private readonly open = new Map<string, Room>();
@@ -21,6 +24,9 @@ export class Rooms {
   private readonly lingering = new Map<Room, () => void>();
   /** Open rooms that producers have named, not looked at yet. */
   private readonly hinted = new Set<string>();
+  /** Rooms to be looked at again, because nobody answered. */
+  private readonly unconfirmed = new Set<Room>();
+  private lookRetryMs = LOOK_RETRY_MIN_MS;
   /** Opened since the last round of second looks; undefined: no round is to come. */
   private newlyOpened: Room[] | undefined;
   private readonly endDisturbances: () => void;
@@ -68,6 +74,7 @@ export class Rooms {
     this.closed = true;
     this.endDisturbances();
     this.stopTimer();
+    this.unconfirmed.clear();
     for (const cancel of this.lingering.values()) cancel();
     for (const room of this.open.values()) room.close();
     this.open.clear();
@@ -103,7 +110,7 @@ export class Rooms {
   /** Looks at `ripe` at the end of this round, and goes on with those that were opened during it. */
   private secondLooks(ripe: readonly Room[]): void {
     this.parts.clock.after(SECOND_LOOK_MS, () => {
-      for (const room of ripe) if (this.open.get(room.name) === room) room.look();
+      for (const room of ripe) this.look(room);
       const next = this.closed ? [] : (this.newlyOpened ?? []);
       this.newlyOpened = next.length === 0 ? undefined : [];
       if (next.length > 0) this.secondLooks(next);
@@ -145,13 +152,37 @@ export class Rooms {
     this.parts.clock.after(Math.random() * HINT_SPREAD_MS, () => {
       const names = [...this.hinted];
       this.hinted.clear();
-      for (const name of names) this.open.get(name)?.look();
+      for (const name of names) {
+        const open = this.open.get(name);
+        if (open !== undefined) this.look(open);
+      }
     });
   }
 
   /** The lookup collects what is asked in one go into few requests, and only differences come back. */
   private lookAtAll(): void {
-    for (const room of this.open.values()) room.look();
+    for (const room of this.open.values()) this.look(room);
+  }
+
+  /** After a failure of NATS the revision service may be back later than this edge: what was missed must not wait for the timer. */
+  private look(room: Room): void {
+    if (this.open.get(room.name) === room) void this.lookUntilConfirmed(room);
+  }
+
+  private async lookUntilConfirmed(room: Room): Promise<void> {
+    if (await room.tryLook()) {
+      this.lookRetryMs = LOOK_RETRY_MIN_MS;
+      return;
+    }
+    if (this.closed) return;
+    this.unconfirmed.add(room);
+    if (this.unconfirmed.size > 1) return;
+    this.parts.clock.after(this.lookRetryMs * (0.5 + Math.random()), () => {
+      const rooms = [...this.unconfirmed];
+      this.unconfirmed.clear();
+      this.lookRetryMs = Math.min(LOOK_RETRY_MAX_MS, this.lookRetryMs * 2);
+      for (const each of rooms) this.look(each);
+    });
   }
 
   private lookRegularly(): void {

@@ -165,6 +165,25 @@ describe('what was lost without a sign', () => {
     expect(revsTold(client)).toEqual([1]);
   });
 
+  it('[D5] is found soon after the revision service answers again, when it is back later than NATS', async () => {
+    const { edge, history, client } = await losing(3_600_000);
+    edge.subscribe(client, { room: 'doc-2' });
+    await edge.clock.advance(2_000);
+    await history.add(2);
+    edge.reader.unavailable = true;
+    edge.live.disturb('reconnected');
+    await edge.clock.advance(1_000);
+    expect(revsTold(client)).toEqual([]);
+    edge.reader.unavailable = false;
+    await edge.clock.advance(2_500);
+    expect(revsTold(client)).toEqual([1, 2]);
+    expect(edge.reader.headsAsked.at(-1)?.map(({ room }) => room)).toEqual(['doc-1', 'doc-2']);
+    // All are confirmed: nothing more is asked.
+    const asked = edge.reader.asked.heads;
+    await edge.clock.advance(60_000);
+    expect(edge.reader.asked.heads).toBe(asked);
+  });
+
   it('[D5] is found soon after a producer’s hint, of that room, and of no room that is not followed', async () => {
     const { edge, history, client } = await losing(3_600_000);
     edge.subscribe(client, { room: 'doc-2' });
@@ -185,7 +204,7 @@ describe('what was lost without a sign', () => {
 });
 
 describe('while nobody answers', () => {
-  it('[D5] an edge with many rooms says so once a look, not for each of them', async () => {
+  it('[D5] an edge with many rooms says so once, not for each of them, nor each time it asks', async () => {
     const output = new LogLines();
     const edge = new EdgeHarness({ lookEveryMs: 1_000 }, { logger: output.logger });
     const client = edge.connect();
@@ -193,9 +212,12 @@ describe('while nobody answers', () => {
     await edge.clock.advance(2_000);
     edge.reader.unavailable = true;
     await edge.clock.advance(3_000);
-    expect(output.lines.map(({ msg }) => msg)).toEqual(
-      Array.from({ length: 3 }, () => 'rooms: their heads could not be confirmed'),
-    );
+    expect(output.lines.map(({ msg }) => msg)).toEqual(['rooms: their heads could not be confirmed']);
+    edge.reader.unavailable = false;
+    await edge.clock.advance(8_000);
+    edge.reader.unavailable = true;
+    await edge.clock.advance(1_100);
+    expect(output.lines).toHaveLength(2);
   });
 });
 
