@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
+import './uws-headers.js';
 import uWS from 'uWebSockets.js';
 import { withTimeout } from '../shared/lifecycle.js';
 import { deflateBody, inflateFragments, storedBlock } from './compress-once.js';

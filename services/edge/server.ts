@@ -2,6 +2,7 @@
  * The edge's listener: WebSockets of the client protocols, event streams, /healthz and /readyz, on one port. Handlers of
  * uWebSockets.js do as little as possible: they run while it holds its one cork.
  */
+import './uws-headers.js';
 import uWS, { type HttpResponse, type TemplatedApp, type us_listen_socket, type WebSocket } from 'uWebSockets.js';
 import { assert, asError, RevcastError } from '../shared/errors.js';
 import type { Readiness } from '../log/readiness.js';

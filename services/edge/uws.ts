@@ -12,6 +12,7 @@
  * - `publish` and `subscribe` are not used: after a drop, `publish` ends a socket's drain without telling.
  * - A listener shares its port with other processes unless it says LIBUS_LISTEN_EXCLUSIVE_PORT.
  */
+import './uws-headers.js';
 import uWS, { type TemplatedApp, type us_listen_socket, type WebSocket } from 'uWebSockets.js';
 
 /** Fragments of one message; each answers like `send`. */

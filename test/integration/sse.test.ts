@@ -4,6 +4,7 @@ import { revisionJson } from '../../services/log/revision-json.js';
 import { RevcastError } from '../../services/shared/errors.js';
 import { TestEdge, type TestEdgeOptions } from '../support/edge.js';
 import { revsFrom } from '../support/feed-parts.js';
+import { settle } from '../support/manual-clock.js';
 import { RawClient } from '../support/raw-client.js';
 import { SseClient } from '../support/sse-client.js';
 import { waitFor } from '../support/wait-for.js';
@@ -208,6 +209,27 @@ describe('what is not there any more', () => {
     expect([again.told('refused'), again.revs('gone'), again.ended]).toEqual([[], [], undefined]);
   });
 
+  it('[V5] a history that is replaced under open streams: they are told, and end', async () => {
+    await start();
+    const { epoch } = await edge.append('a', '1', '2');
+    const streams = await Promise.all(revsFrom(1, 20).map(() => open(['a'], '&since=0')));
+    const both = await open(['a', 'b']);
+    for (const client of streams) await client.upTo('a', 2);
+    await both.toldOf('subscribed', 2);
+    await edge.log.putSnapshot('a', { rev: 7, data: Buffer.from('"anew"'), replaces: epoch });
+    await edge.append('a', '8');
+    for (const client of streams) {
+      expect(await client.untilEnded()).toBe('whole');
+      expect(client.revs('a')).toEqual([1, 2]);
+      expect(client.told('refused')).toMatchObject([{ room: 'a', error: { code: 'epoch_changed' } }]);
+      expect((await open(['a'], '&since=0', client.lastEventId)).status).toBe(204);
+    }
+    await both.toldOf('refused');
+    await edge.append('b', '1');
+    expect(await both.upTo('b', 1)).toEqual([1]);
+    expect([both.revs('a'), both.ended]).toEqual([[], undefined]);
+  });
+
   it('[V6] what may pass is told, and the client comes back with the position that it has', async () => {
     await start({
       settings: { openTimeoutMs: 150 },
@@ -275,6 +297,19 @@ describe('requests', () => {
     first.destroy();
     await waitFor(() => edge.edge.counters().sockets === 1, { what: 'one is gone' });
     expect((await open(['a'])).status).toBe(200);
+  });
+
+  it('[V7] headers of 16 KB are read, in however many pieces they come', async () => {
+    await start();
+    const request = `GET ${pathOf(['a'])} HTTP/1.1\r\nHost: a\r\nCookie: ${'c'.repeat(12_000)}\r\n\r\n`;
+    const client = await RawClient.open(edge.port, request.slice(0, 1_400));
+    for (let at = 1_400; at < request.length; at += 1_400) {
+      await settle(20);
+      client.socket.write(request.slice(at, at + 1_400));
+    }
+    await waitFor(() => client.rest.includes('subscribed'), { what: 'the answer' });
+    expect(client.status).toBe(200);
+    client.destroy();
   });
 
   it('[V11] pages of other origins may read what EDGE_ALLOWED_ORIGINS allows', async () => {
