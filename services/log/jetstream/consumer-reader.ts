@@ -1,7 +1,8 @@
 /**
  * Reads many entries of a room in one go, through a pull consumer in the server's memory with one replica, which is
  * deleted afterwards (and goes by itself after CONSUMER_IDLE_NS if that fails). It pulls in batches sized by the
- * entries that came, so that a room of large entries does not flood the process.
+ * entries that came, and bounded by bytes: the server sends what is asked for at once, and would cut this connection
+ * off as too slow where large entries exceed what it keeps for one.
  * Limits: MAX_CONSUMERS at once. A read goes on with a new consumer where one fails: on a cluster 1 to 3 % of them are
  * answered 503, at creation or at the first pull, before all nodes know of the consumer.
  */
@@ -27,6 +28,19 @@ const FIRST_BATCH = 16;
 const MAX_BATCH = 500;
 /** A batch is meant to have about so many bytes. */
 const BATCH_BYTES = 1024 * 1024;
+
+/** An entry's subject, reply subject and headers, which count as well. */
+const MESSAGE_OVERHEAD_BYTES = 4 * 1024;
+const DEFAULT_MAX_PAYLOAD_BYTES = 1024 * 1024;
+const CONFLICT = 409;
+const EXCEEDS_BYTES = /exceeds maxbytes/iu;
+
+interface Pulled {
+  /** Nothing more is wanted. */
+  readonly done: boolean;
+  readonly bytes: number;
+  readonly received: number;
+}
 
 interface ConsumerInfo {
   readonly num_pending: number;
@@ -107,18 +121,13 @@ export class ConsumerReader {
       const wanted = Math.min(left, batch);
       const pulled = await this.pull(name, room, wanted, onEntry);
       if (pulled.done) return;
-      left -= wanted;
-      batch = Math.max(1, Math.min(MAX_BATCH, Math.floor((BATCH_BYTES * wanted) / (pulled.bytes + 1))));
+      left -= pulled.received;
+      batch = Math.max(1, Math.min(MAX_BATCH, Math.floor((BATCH_BYTES * pulled.received) / (pulled.bytes + 1))));
     }
   }
 
-  /** Asks for `wanted` entries, which the consumer has. */
-  private pull(
-    name: string,
-    room: string,
-    wanted: number,
-    onEntry: (entry: Entry) => boolean,
-  ): Promise<{ done: boolean; bytes: number }> {
+  /** Asks for `wanted` entries, which the consumer has; fewer come when they are large, but one at least. */
+  private pull(name: string, room: string, wanted: number, onEntry: (entry: Entry) => boolean): Promise<Pulled> {
     const { api, clock } = this.parts;
     const subject = `$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${name}`;
     return new Promise((resolve, reject) => {
@@ -143,6 +152,11 @@ export class ConsumerReader {
         });
       };
       const take = (message: Msg): void => {
+        if (received > 0 && exceedsBytes(message)) {
+          stop();
+          resolve({ done: false, bytes, received });
+          return;
+        }
         refuseStatus(message);
         bytes += message.data.length;
         received += 1;
@@ -152,7 +166,7 @@ export class ConsumerReader {
           return;
         }
         stop();
-        resolve({ done: !more, bytes });
+        resolve({ done: !more, bytes, received });
       };
       const untrack = api.track(fail);
       const stopWatching = api.link.onDown(() => {
@@ -166,7 +180,10 @@ export class ConsumerReader {
         }
       });
       wait();
-      const sent = api.link.publish(subject, Buffer.from(JSON.stringify({ batch: wanted, no_wait: true })), inbox);
+      const maxPayloadBytes = api.link.connection?.info?.max_payload ?? DEFAULT_MAX_PAYLOAD_BYTES;
+      const maxBytes = Math.max(BATCH_BYTES, maxPayloadBytes) + MESSAGE_OVERHEAD_BYTES;
+      const request = { batch: wanted, max_bytes: maxBytes, no_wait: true };
+      const sent = api.link.publish(subject, Buffer.from(JSON.stringify(request)), inbox);
       if (!sent) fail(new RequestError('not_connected', subject));
     });
   }
@@ -176,6 +193,11 @@ export class ConsumerReader {
       this.parts.logger.debug({ consumer: name, err: asError(error) }, 'consumer not deleted; it ends when idle');
     });
   }
+}
+
+/** Whether it says that the next entry would be more than was asked for. */
+function exceedsBytes({ headers }: Msg): boolean {
+  return headers !== undefined && headers.code === CONFLICT && EXCEEDS_BYTES.test(headers.description);
 }
 
 /** A message without content but with a status says why nothing more comes. */
