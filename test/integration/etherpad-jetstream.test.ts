@@ -25,7 +25,7 @@ beforeEach(async () => {
   // Two sources, each with a log of its own; the third is the test's.
   sources = logs.slice(1).map(({ log }) => startPadSource(pads.url, log));
   await untilRoomHoldsPad();
-  await waitFor(() => pads.followers === 2, { what: 'both sources follow the pad' });
+  await waitFor(() => pads.resumed === 2, { what: 'both sources follow the pad' });
 });
 
 afterEach(async () => {
@@ -88,6 +88,9 @@ it(`[X13] a log that was rolled back gets what it lost once more, under one numb
   await cp(copy, server.storeDirectory, { recursive: true });
   await server.start();
   // Nobody edits the pad: the sources look by themselves.
+  await untilRoomHoldsPad();
+  // Both have met the loss when both have appended.
+  await edit(random, 20);
   const epoch = await untilRoomHoldsPad();
   await edit(random, 20);
   expect(await untilRoomHoldsPad()).toBe(epoch);

@@ -57,7 +57,7 @@ function withoutPool({ apool: _apool, ...revision }: { apool: unknown; rev: numb
 }
 
 async function untilFollowed(count = 1): Promise<void> {
-  await vi.waitFor(() => expect(server.followers).toBe(count), WAIT);
+  await vi.waitFor(() => expect(server.resumed).toBe(count), WAIT);
 }
 
 afterEach(tearDown);
@@ -221,7 +221,7 @@ describe('with one server', () => {
     await source.stop();
     const ahead = 25_000;
     for (let edits = 0; edits < ahead; edits += 1) server.pad('notes').splice(0, 1, String(edits % 10));
-    const { faults, lines } = start({}, slow);
+    const { faults, lines } = start({ etherpadTimeoutMs: 30_000 }, slow);
     await vi.waitFor(async () => {
       expect((await log.heads(['pad:notes'])).get('pad:notes')?.rev).toBe(ahead);
     }, WAIT);

@@ -38,8 +38,8 @@ const NOT_NEEDED: ReadonlySet<ErrorCode> = new Set(['snapshot_above_head', 'snap
 
 type State =
   | { readonly kind: 'unknown' }
-  /** To be begun; in place of the numbering `replaces`, if there is one. */
-  | { readonly kind: 'empty'; readonly replaces: string | undefined }
+  /** To be begun; in place of a numbering that stood at `replaces` and cannot go on, if there is one. */
+  | { readonly kind: 'empty'; readonly replaces: { readonly epoch: string; readonly rev: number } | undefined }
   | { readonly kind: 'at'; readonly epoch: string; readonly rev: number };
 
 export class PadRoom {
@@ -94,9 +94,14 @@ export class PadRoom {
   async begin(content: PadContent): Promise<void> {
     const { state } = this;
     if (state.kind === 'unknown') return;
-    const replaces = state.kind === 'at' ? state.epoch : state.replaces;
     this.waiting = undefined;
     this.state = { kind: 'unknown' };
+    if (state.kind === 'empty' && state.replaces !== undefined) {
+      // Another source may have gone on in it after all: its log had not read what was lost.
+      const head = (await this.log.heads([this.room])).get(this.room);
+      if (head?.epoch !== state.replaces.epoch || head.rev !== state.replaces.rev) return;
+    }
+    const replaces = state.kind === 'at' ? state.epoch : state.replaces?.epoch;
     const snapshot = { rev: content.rev, data: padSnapshotData(content) };
     const begun = await this.put(replaces === undefined ? snapshot : { ...snapshot, replaces });
     if (!begun) return;
@@ -150,7 +155,7 @@ export class PadRoom {
       const appended = await this.log.append(this.room, { revisions, expectedRev: state.rev });
       if (appended.epoch !== state.epoch) {
         // By chance another numbering stood at the same revision, and now holds what is not its own.
-        this.state = { kind: 'empty', replaces: appended.epoch };
+        this.state = { kind: 'empty', replaces: appended };
         throw mismatch('the room was begun anew by someone else');
       }
       for (const { rev, lengthAfter } of next) this.stand(state.epoch, rev, lengthAfter);
@@ -203,7 +208,7 @@ export class PadRoom {
     if (state.kind !== 'at') return;
     if (told?.epoch === '') {
       // What heads show is what is left of the lost history, in which nothing can be appended any more.
-      this.state = { kind: 'empty', replaces: state.epoch };
+      this.state = { kind: 'empty', replaces: state };
     } else if (before.kind === 'at' && before.epoch === state.epoch && before.rev === state.rev) {
       throw new RevcastError('log_unavailable', 'the log refuses the append and does not show why yet', {
         cause: error,

@@ -28,6 +28,7 @@ export interface Misbehaviour {
 interface Session {
   readonly pad: string;
   readonly token: string;
+  readonly resumed: boolean;
   rev: number;
   /** Of the last revision sent; NaN after a resume, which JSON writes as null. */
   time: number;
@@ -60,7 +61,12 @@ export class EtherpadStandIn {
     return `http://127.0.0.1:${this.ownPort}`;
   }
 
-  /** Clients that follow a pad. */
+  /** Clients that have resumed, as a source does to follow; who only reads the pad is none of them. */
+  get resumed(): number {
+    return [...this.sessions.values()].filter(({ resumed }) => resumed).length;
+  }
+
+  /** Clients that are in a pad. */
   get followers(): number {
     return this.sessions.size;
   }
@@ -148,11 +154,11 @@ export class EtherpadStandIn {
     }
     const pad = this.pad(padId);
     if (reconnect === true && typeof clientRev === 'number') {
-      this.sessions.set(socket, { pad: padId, token, rev: clientRev, time: Number.NaN });
+      this.sessions.set(socket, { pad: padId, token, resumed: true, rev: clientRev, time: Number.NaN });
       this.resume(socket, pad, clientRev);
       return;
     }
-    this.sessions.set(socket, { pad: padId, token, rev: pad.head, time: Number.NaN });
+    this.sessions.set(socket, { pad: padId, token, resumed: false, rev: pad.head, time: Number.NaN });
     const collabVars = { ...pad.initialAttributedText(), padId, historicalAuthorData: {}, time: Date.now() };
     socket.emit('message', {
       type: 'CLIENT_VARS',
