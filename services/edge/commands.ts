@@ -7,15 +7,26 @@ import type { EdgeParts } from './edge-parts.js';
 import { Greeting } from './greeting.js';
 import { findStart, type Start } from './join.js';
 import { Member } from './member.js';
-import type { Command } from './protocols/protocol.js';
+import { rename } from './news.js';
+import type { Command, Encoding, RequestId } from './protocols/protocol.js';
 import type { Room } from './room.js';
-import type { Joining, Session } from './session.js';
+import type { Session } from './session.js';
 
 type Subscribe = Extract<Command, { kind: 'subscribe' }>;
 type Unsubscribe = Extract<Command, { kind: 'unsubscribe' }>;
+type Ask = Extract<Command, { kind: 'ask' }>;
+
+/** A room that a client has asked for and is not in yet. */
+export interface Joining {
+  cancelled: boolean;
+  /** Later requests for the same news, to be answered with the first; the last gives the subscription its id. */
+  readonly later: RequestId[];
+}
 
 /** A room whose history breaks this often while one client joins is given up on. */
 const MAX_TRIES = 3;
+/** Answers that one connection may wait for. */
+const MAX_ASKS = 48;
 
 export class Commands {
   constructor(private readonly parts: EdgeParts) {}
@@ -28,51 +39,92 @@ export class Commands {
       case 'refused':
         session.refuse(command.id, command.error);
         return;
+      case 'ask':
+        this.ask(session, command).catch((error: unknown) => {
+          this.refuse(session, command.id, error, 'a question could not be answered');
+        });
+        return;
       case 'unsubscribe':
         this.unsubscribe(session, command);
         return;
       case 'subscribe':
         this.subscribe(session, command).catch((error: unknown) => {
-          this.refuseSubscribe(session, command, error);
+          this.refuse(session, command.id, error, 'subscribe failed');
         });
         return;
     }
   }
 
-  private unsubscribe(session: Session, { id, room }: Unsubscribe): void {
-    const member = session.memberOf(room);
-    const joining = session.joining.get(room);
+  private async ask(session: Session, { id, find }: Ask): Promise<void> {
+    if (session.asksUnderWay >= MAX_ASKS) {
+      throw new RevcastError('overloaded', `a connection may wait for ${MAX_ASKS} answers`);
+    }
+    const found = find();
+    session.asksUnderWay += 1;
+    try {
+      const data = found instanceof Promise ? await found : found;
+      session.reply(session.protocol.answer(id, data));
+    } finally {
+      session.asksUnderWay -= 1;
+    }
+  }
+
+  private unsubscribe(session: Session, { id, room, encoding = session.protocol }: Unsubscribe): void {
+    const member = session.memberOf(room, encoding);
+    const key = joiningKey(room, encoding);
+    const joining = session.joining.get(key);
     if (member !== undefined) {
       if (member.greeting !== undefined) session.refuse(member.id, unsubscribedMeanwhile());
       session.remove(member);
     } else if (joining !== undefined) {
       joining.cancelled = true;
-      session.joining.delete(room);
-    } else {
+      session.joining.delete(key);
+    } else if (!encoding.isNews) {
       session.refuse(id, new RevcastError('not_subscribed', 'this connection is not subscribed to the room'));
       return;
     }
-    session.reply(session.protocol.unsubscribed(id, room));
+    session.reply(encoding.unsubscribed(id, room));
   }
 
   private async subscribe(session: Session, command: Subscribe): Promise<void> {
     const { settings } = this.parts;
-    if (session.memberOf(command.room) !== undefined || session.joining.has(command.room)) {
-      throw new RevcastError('already_subscribed', 'this connection is subscribed to the room already');
-    }
+    const { room, encoding = session.protocol } = command;
+    if (this.isSubscribed(session, command.id, room, encoding)) return;
     if (session.members.length + session.joinsUnderWay >= settings.maxRoomsPerSocket) {
       throw new RevcastError('too_many_rooms', `a connection may be in ${settings.maxRoomsPerSocket} rooms`);
     }
-    const joining: Joining = { cancelled: false };
-    session.joining.set(command.room, joining);
+    const joining: Joining = { cancelled: false, later: [] };
+    const key = joiningKey(room, encoding);
+    session.joining.set(key, joining);
     session.joinsUnderWay += 1;
     try {
       await this.join(session, command, joining);
+    } catch (error) {
+      for (const id of joining.later) this.refuse(session, id, error, 'subscribe failed');
+      throw error;
     } finally {
       session.joinsUnderWay -= 1;
       // After an unsubscribe it may be another subscribe's.
-      if (session.joining.get(command.room) === joining) session.joining.delete(command.room);
+      if (session.joining.get(key) === joining) session.joining.delete(key);
     }
+  }
+
+  /** Whether the connection has the subscription, or is about to; to news it is then this request's. */
+  private isSubscribed(session: Session, id: RequestId, room: string, encoding: Encoding): boolean {
+    const member = session.memberOf(room, encoding);
+    const joining = session.joining.get(joiningKey(room, encoding));
+    if (member === undefined && joining === undefined) return false;
+    if (!encoding.isNews) {
+      throw new RevcastError('already_subscribed', 'this connection is subscribed to the room already');
+    }
+    if (member !== undefined) {
+      session.reply(encoding.subscribed(id, room, { ...member.room.position, rev: member.cursor }));
+      if (session.open) rename(member, id);
+    } else if (joining !== undefined) {
+      if (joining.later.length >= MAX_ASKS) throw new RevcastError('overloaded', 'too many requests for one room');
+      joining.later.push(id);
+    }
+    return true;
   }
 
   private async join(session: Session, command: Subscribe, joining: Joining): Promise<void> {
@@ -94,7 +146,7 @@ export class Commands {
       if (!session.open) return true;
       if (joining.cancelled) throw unsubscribedMeanwhile();
       if (!room.isOpen || room.generation !== generation) return false;
-      this.admit(session, command, room, start);
+      this.admit(session, command, { room, start, later: joining.later });
       return true;
     } finally {
       room.joining -= 1;
@@ -103,30 +155,37 @@ export class Commands {
   }
 
   /** The answer goes out before the first revision: the member is made after it, in the same turn. */
-  private admit(session: Session, { id, batch }: Subscribe, room: Room, { cursor, tag, snapshot }: Start): void {
+  private admit(
+    session: Session,
+    { id, batch, encoding = session.protocol }: Subscribe,
+    { room, start: { cursor, tag, snapshot }, later }: { room: Room; start: Start; later: readonly RequestId[] },
+  ): void {
     const position = { epoch: room.position.epoch, rev: cursor, tag };
-    const { protocol } = session;
+    const member = new Member(session, room, later.at(-1) ?? id, batch, encoding);
     if (snapshot === undefined) {
-      session.reply(protocol.subscribed(id, room.name, position));
-      if (session.open) session.add(new Member(session, room, id, batch), cursor);
+      for (const each of [id, ...later]) session.reply(encoding.subscribed(each, room.name, position));
+      if (session.open) session.add(member, cursor);
       return;
     }
     const { frames } = this.parts;
     const answer =
-      snapshot === null ? frames.joinedWithout(room.name, position, protocol) : frames.joined(snapshot, protocol);
-    const member = new Member(session, room, id, batch);
-    member.greeting = new Greeting(protocol, id, answer);
+      snapshot === null ? frames.joinedWithout(room.name, position, encoding) : frames.joined(snapshot, encoding);
+    member.greeting = new Greeting(encoding, id, answer);
     session.add(member, cursor);
   }
 
-  private refuseSubscribe(session: Session, { id, room }: Subscribe, error: unknown): void {
+  private refuse(session: Session, id: RequestId, error: unknown, what: string): void {
     if (error instanceof RevcastError) {
       session.refuse(id, error);
       return;
     }
-    this.parts.logger.error({ room, err: asError(error) }, 'subscribe failed');
+    this.parts.logger.error({ err: asError(error) }, what);
     session.refuse(id, new RevcastError('internal', 'the edge failed; the fault was logged'));
   }
+}
+
+function joiningKey(room: string, { index }: Encoding): string {
+  return `${index} ${room}`;
 }
 
 function unsubscribedMeanwhile(): RevcastError {

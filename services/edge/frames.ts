@@ -1,5 +1,5 @@
 /**
- * Prepared frames: the body of one revision, or of a range of them, serialized once per protocol and deflated at most
+ * Prepared frames: the body of one revision, or of a range of them, serialized once per encoding and deflated at most
  * once, whatever the number of members and of distinct ids. With EDGE_FANOUT=per-socket nothing is kept, so that the
  * difference can be measured.
  */
@@ -7,7 +7,7 @@ import type { Position } from '../log/log.js';
 import type { EdgeCounters } from './counters.js';
 import { MessageRun } from './message-run.js';
 import { PreparedFrame } from './prepared-frame.js';
-import type { Protocol } from './protocols/protocol.js';
+import type { Encoding } from './protocols/protocol.js';
 import type { Slot } from './slot.js';
 import type { RoomSnapshot } from './snapshots.js';
 
@@ -17,10 +17,10 @@ const MAX_RANGE_BYTES = 128 * 1024;
 /** Bodies of a run. A few times what one cork holds, for sockets that lack more than that. */
 const RUN_BYTES = 64 * 1024;
 
-/** Frames of ranges that end at one head, or in one page, by protocol and first revision. */
+/** Frames of ranges that end at one head, or in one page, by encoding and first revision. */
 export class RangeFrames {
   private bytes = 0;
-  private readonly byProtocol: (Map<number, PreparedFrame> | undefined)[] = [];
+  private readonly byEncoding: (Map<number, PreparedFrame> | undefined)[] = [];
 
   /**
    * @param maxBytes of bodies, and as much again for what is deflated; beyond it everything kept is forgotten
@@ -36,17 +36,17 @@ export class RangeFrames {
     return this.bytes;
   }
 
-  get(protocol: Protocol, firstRev: number): PreparedFrame | undefined {
-    return this.byProtocol[protocol.index]?.get(firstRev);
+  get(encoding: Encoding, firstRev: number): PreparedFrame | undefined {
+    return this.byEncoding[encoding.index]?.get(firstRev);
   }
 
-  set(protocol: Protocol, firstRev: number, frame: PreparedFrame): void {
+  set(encoding: Encoding, firstRev: number, frame: PreparedFrame): void {
     const bytes = 2 * frame.body.length;
     if (this.bytes + bytes > this.maxBytes) this.clear();
     this.bytes += bytes;
     this.onChange(bytes);
-    const frames = this.byProtocol[protocol.index] ?? new Map<number, PreparedFrame>();
-    this.byProtocol[protocol.index] = frames;
+    const frames = this.byEncoding[encoding.index] ?? new Map<number, PreparedFrame>();
+    this.byEncoding[encoding.index] = frames;
     frames.set(firstRev, frame);
   }
 
@@ -54,7 +54,7 @@ export class RangeFrames {
     if (this.bytes === 0) return;
     this.onChange(-this.bytes);
     this.bytes = 0;
-    for (const frames of this.byProtocol) frames?.clear();
+    for (const frames of this.byEncoding) frames?.clear();
   }
 }
 
@@ -84,7 +84,7 @@ export interface RevisionRun {
 }
 
 export class Frames {
-  /** The newest run for sockets that do not deflate, and for those that do, by protocol. */
+  /** The newest run for sockets that do not deflate, and for those that do, by encoding. */
   private readonly runs: (RevisionRun | undefined)[] = [];
 
   constructor(
@@ -93,12 +93,12 @@ export class Frames {
   ) {}
 
   /** The frame of one revision. */
-  single(slot: Slot, protocol: Protocol, source?: SlotSource): PreparedFrame {
-    const kept = slot.frames[protocol.index];
+  single(slot: Slot, encoding: Encoding, source?: SlotSource): PreparedFrame {
+    const kept = slot.frames[encoding.index];
     if (kept !== undefined) return kept;
-    const frame = this.prepare(protocol.single(slot), slot.revision.rev);
+    const frame = this.prepare(encoding.single(slot), slot.revision.rev);
     if (this.options.shared) {
-      slot.frames[protocol.index] = frame;
+      slot.frames[encoding.index] = frame;
       // As much again for what is deflated.
       source?.prepared?.(2 * frame.bodyBytes);
     }
@@ -106,18 +106,18 @@ export class Frames {
   }
 
   /** The answer to who joins with the snapshot. */
-  joined(snapshot: RoomSnapshot, protocol: Protocol): PreparedFrame {
-    const kept = snapshot.frames[protocol.index];
+  joined(snapshot: RoomSnapshot, encoding: Encoding): PreparedFrame {
+    const kept = snapshot.frames[encoding.index];
     if (kept !== undefined) return kept;
     const { room, position } = snapshot;
-    const frame = this.prepare(protocol.joined(room, position, snapshot.snapshot), position.rev);
-    if (this.options.shared) snapshot.frames[protocol.index] = frame;
+    const frame = this.prepare(encoding.joined(room, position, snapshot.snapshot), position.rev);
+    if (this.options.shared) snapshot.frames[encoding.index] = frame;
     return frame;
   }
 
   /** The answer to who asked for a snapshot in a room that has none. */
-  joinedWithout(room: string, position: Position, protocol: Protocol): PreparedFrame {
-    return this.prepare(protocol.joined(room, position, null), position.rev);
+  joinedWithout(room: string, position: Position, encoding: Encoding): PreparedFrame {
+    return this.prepare(encoding.joined(room, position, null), position.rev);
   }
 
   /**
@@ -126,12 +126,12 @@ export class Frames {
    */
   range(
     kept: RangeFrames,
-    protocol: Protocol,
+    encoding: Encoding,
     source: SlotSource,
     firstRev: number,
     endRev: number,
   ): PreparedFrame | undefined {
-    const found = kept.get(protocol, firstRev);
+    const found = kept.get(encoding, firstRev);
     if (found !== undefined) return found;
     const slots: Slot[] = [];
     let bytes = 0;
@@ -143,8 +143,8 @@ export class Frames {
       slots.push(slot);
     }
     if (slots.length === 0) return undefined;
-    const frame = this.prepare(protocol.batch(slots), firstRev + slots.length - 1);
-    if (this.options.shared) kept.set(protocol, firstRev, frame);
+    const frame = this.prepare(encoding.batch(slots), firstRev + slots.length - 1);
+    if (this.options.shared) kept.set(encoding, firstRev, frame);
     return frame;
   }
 
@@ -153,8 +153,8 @@ export class Frames {
    * for a socket that deflates before the first that is sent deflated; undefined where `rev` is in no run. Only the
    * newest is kept: members are visited room by room, and most members of a room lack the same.
    */
-  run(source: SlotSource, protocol: Protocol, rev: number, endRev: number, deflates: boolean): RevisionRun | undefined {
-    const place = 2 * protocol.index + (deflates ? 1 : 0);
+  run(source: SlotSource, encoding: Encoding, rev: number, endRev: number, deflates: boolean): RevisionRun | undefined {
+    const place = 2 * encoding.index + (deflates ? 1 : 0);
     const kept = this.runs[place];
     if (
       kept !== undefined &&
@@ -165,7 +165,7 @@ export class Frames {
     ) {
       return kept;
     }
-    const run = this.options.shared ? this.newRun(source, protocol, rev, endRev, deflates) : undefined;
+    const run = this.options.shared ? this.newRun(source, encoding, rev, endRev, deflates) : undefined;
     if (run !== undefined) this.runs[place] = run;
     return run;
   }
@@ -174,15 +174,15 @@ export class Frames {
    * The uncompressed messages of single revisions of a page, begun at a fixed revision, that have `rev` among them: the
    * same for all who are sent from the page. undefined where a socket that deflates gets `rev` deflated.
    */
-  pageRun(page: RunSource, protocol: Protocol, rev: number, deflates: boolean): RevisionRun | undefined {
+  pageRun(page: RunSource, encoding: Encoding, rev: number, deflates: boolean): RevisionRun | undefined {
     if (!this.options.shared) return undefined;
-    const place = 2 * protocol.index + (deflates ? 1 : 0);
+    const place = 2 * encoding.index + (deflates ? 1 : 0);
     const runs = (page.runs[place] ??= []);
     let at = page.runStart(rev);
     for (; runs[rev - page.firstRev] === undefined && at <= rev;) {
       const known = runs[at - page.firstRev];
       if (known !== undefined) at += known === null ? 1 : known.firstRev + known.messages.count - at;
-      else at += this.addRun(page, runs, protocol, at, deflates);
+      else at += this.addRun(page, runs, encoding, at, deflates);
     }
     return runs[rev - page.firstRev] ?? undefined;
   }
@@ -191,11 +191,11 @@ export class Frames {
   private addRun(
     page: RunSource,
     runs: (RevisionRun | null | undefined)[],
-    protocol: Protocol,
+    encoding: Encoding,
     rev: number,
     deflates: boolean,
   ): number {
-    const run = this.newRun(page, protocol, rev, page.rangeEnd(rev), deflates);
+    const run = this.newRun(page, encoding, rev, page.rangeEnd(rev), deflates);
     const count = run?.messages.count ?? 1;
     for (let i = 0; i < count; i += 1) runs[rev + i - page.firstRev] = run ?? null;
     if (run !== undefined) page.prepared?.(run.messages.bytes);
@@ -204,7 +204,7 @@ export class Frames {
 
   private newRun(
     source: SlotSource,
-    protocol: Protocol,
+    encoding: Encoding,
     firstRev: number,
     endRev: number,
     deflates: boolean,
@@ -214,9 +214,9 @@ export class Frames {
     for (let rev = firstRev; rev <= endRev; rev += 1) {
       const slot = source.get(rev);
       if (slot === undefined) break;
-      const frame = this.single(slot, protocol, source);
+      const frame = this.single(slot, encoding, source);
       bytes += frame.bodyBytes;
-      if (bytes > RUN_BYTES || (deflates && frame.deflated() !== null)) break;
+      if (frame.bodyBytes === 0 || bytes > RUN_BYTES || (deflates && frame.deflated() !== null)) break;
       bodies.push(frame.body);
     }
     const first = source.get(firstRev);

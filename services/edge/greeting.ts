@@ -6,7 +6,7 @@
 import { storedBlock } from './compress-once.js';
 import { inWords, type Opened } from './message-run.js';
 import type { PreparedFrame } from './prepared-frame.js';
-import type { Protocol, RequestId } from './protocols/protocol.js';
+import type { Encoding, RequestId } from './protocols/protocol.js';
 
 export class Greeting implements Opened {
   readonly opening: Buffer;
@@ -14,17 +14,17 @@ export class Greeting implements Opened {
   readonly openingWords: Int32Array;
 
   constructor(
-    private readonly protocol: Protocol,
+    readonly encoding: Encoding,
     id: RequestId,
     readonly frame: PreparedFrame,
   ) {
-    this.opening = Buffer.concat([protocol.first, Buffer.from(protocol.own(id, false))]);
+    this.opening = Buffer.concat([encoding.first, Buffer.from(encoding.own(id, false))]);
     this.openingBytes = this.opening.length;
     this.openingWords = inWords(this.opening);
   }
 
   /** The request's own part as a stored deflate block: sent once, so not kept. */
   get stored(): Buffer {
-    return storedBlock(this.opening.subarray(this.protocol.first.length));
+    return storedBlock(this.opening.subarray(this.encoding.first.length));
   }
 }

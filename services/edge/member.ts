@@ -17,7 +17,7 @@ import type { Greeting } from './greeting.js';
 import { NO_PLACE, type RingReader } from './frame-ring.js';
 import { inWords, type Opened } from './message-run.js';
 import type { Page } from './page.js';
-import type { RequestId } from './protocols/protocol.js';
+import type { Encoding, RequestId } from './protocols/protocol.js';
 import type { Room } from './room.js';
 import type { Session } from './session.js';
 
@@ -62,14 +62,15 @@ export class Member implements RingReader, Opened {
     readonly id: RequestId,
     /** Whether several revisions may come in one message. */
     readonly batch: boolean,
+    readonly encoding: Encoding,
   ) {
-    this.opening = Buffer.concat([session.protocol.first, Buffer.from(session.protocol.own(id, batch))]);
+    this.opening = Buffer.concat([encoding.first, Buffer.from(encoding.own(id, batch))]);
     this.openingBytes = this.opening.length;
     this.openingWords = inWords(this.opening);
   }
 
   get own(): Buffer {
-    return this.opening.subarray(this.session.protocol.first.length);
+    return this.opening.subarray(this.encoding.first.length);
   }
 
   get stored(): Buffer {

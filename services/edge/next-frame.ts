@@ -34,12 +34,12 @@ function frameFrom(
   kept: RangeFrames,
   rangeEnd: number,
 ): PreparedFrame | undefined {
-  const { protocol } = member.session;
+  const { encoding } = member;
   // Never beyond the room's head, where a page of a revision service that is ahead of this edge may reach.
   const endRev = Math.min(rangeEnd, member.room.ring.headRev);
-  if (member.batch) return frames.range(kept, protocol, source, rev, endRev);
+  if (member.batch) return frames.range(kept, encoding, source, rev, endRev);
   const slot = source.get(rev);
-  return slot === undefined ? undefined : frames.single(slot, protocol, source);
+  return slot === undefined ? undefined : frames.single(slot, encoding, source);
 }
 
 function skipToNewest(member: Member): void {

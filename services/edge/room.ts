@@ -139,9 +139,10 @@ export class Room implements FeedListener {
   onBroken(reason: Broken, position: Position, firstRev?: number): void {
     this.generation += 1;
     const error = brokenError(reason, position, firstRev);
-    for (const member of this.members.slice()) member.session.endSubscription(member, error);
     this.ring.clear(position.rev);
     this.ranges.clear();
+    // Those to news are members again at once, of the new history.
+    for (const member of this.members.slice()) member.session.endSubscription(member, error);
   }
 
   tagAt(rev: number): string | undefined {

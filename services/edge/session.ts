@@ -11,21 +11,23 @@
  * what happened, so the socket is asked afterwards. `close` and `end` call the close handler at once.
  */
 import { RevcastError } from '../shared/errors.js';
+import type { Joining } from './commands.js';
 import type { EdgeParts } from './edge-parts.js';
 import type { Greeting } from './greeting.js';
+import { goOn } from './news.js';
 import { nextFrame } from './next-frame.js';
 import type { Member } from './member.js';
 import { OPENING_BYTES, type Opened } from './message-run.js';
 import type { RevisionRun } from './frames.js';
 import type { PreparedFrame } from './prepared-frame.js';
-import type { Protocol, RequestId } from './protocols/protocol.js';
+import type { Encoding, Protocol, RequestId } from './protocols/protocol.js';
 import { DROPPED, type ClientSocket } from './uws.js';
 
 /** Largest output of one cork, in bytes, with the frames' headers. */
 const CORK_BYTES = 15_900;
 /** Corks, or frames that are too large for one, of one visit: then it is others' turn. */
 const CORKS_PER_VISIT = 4;
-/** Headers of the up to three fragments of a message, at most. */
+/** Headers of a message's fragments, at most. */
 const HEADER_BYTES = 24;
 
 /** What uWebSockets.js keeps for a socket. */
@@ -36,11 +38,6 @@ export interface SocketData {
   /** What the transport adds to a message at most, in bytes; WebSocket frames' headers, if nothing is said. */
   readonly headerBytes?: number;
   session?: Session;
-}
-
-/** A room that a client has asked for and is not in yet. */
-export interface Joining {
-  cancelled: boolean;
 }
 
 /** Whether the member is due one message at most. */
@@ -63,10 +60,12 @@ const writeCorked = () => {
 
 export class Session {
   readonly members: Member[] = [];
-  /** Rooms that it is about to join, so that a second subscribe or an unsubscribe finds them. */
+  /** Rooms that it is about to join, by encoding, so that a second subscribe or an unsubscribe finds them. */
   readonly joining = new Map<string, Joining>();
   /** How many of them there are, with those that were cancelled and have not come to their end. */
   joinsUnderWay = 0;
+  /** Answers that are being found out. */
+  asksUnderWay = 0;
   readonly protocol: Protocol;
   /** In the flusher's list of sessions to go on with. */
   resuming = false;
@@ -100,8 +99,8 @@ export class Session {
     return this.ws !== undefined;
   }
 
-  memberOf(room: string): Member | undefined {
-    return this.members.find((member) => member.room.name === room);
+  memberOf(room: string, encoding: Encoding = this.protocol): Member | undefined {
+    return this.members.find((member) => member.room.name === room && member.encoding.index === encoding.index);
   }
 
   /** Sends a reply; a client that does not take its replies is cut off. */
@@ -126,10 +125,11 @@ export class Session {
     member.room.remove(member);
   }
 
-  /** Ends one subscription and tells the client why. */
+  /** Ends one subscription and tells the client why; one to news goes on instead. */
   endSubscription(member: Member, error: RevcastError): void {
     this.remove(member);
-    this.refuse(member.id, error);
+    if (member.encoding.isNews) goOn(member, error);
+    else this.refuse(member.id, error);
   }
 
   /**
@@ -287,7 +287,7 @@ export class Session {
 
   /** The run that has what follows `given`: of the room's newest revisions, or of the member's page. */
   private runAfter(member: Member, given: number): RevisionRun | undefined {
-    const { room, page, state, batch } = member;
+    const { room, page, state, batch, encoding } = member;
     const { ring } = room;
     const { frames } = this.parts;
     if (batch || ring.headRev - given <= 1) return undefined;
@@ -295,10 +295,10 @@ export class Session {
     const deflates = this.deflate === 'once';
     if (state === 'catching-up') {
       const isInPage = page?.get(given + 1) !== undefined && !room.latest;
-      return isInPage ? frames.pageRun(page, this.protocol, given + 1, deflates) : undefined;
+      return isInPage ? frames.pageRun(page, encoding, given + 1, deflates) : undefined;
     }
     if (state === 'lagging' && room.latest) return undefined;
-    return frames.run(ring, this.protocol, given + 1, ring.headRev, deflates);
+    return frames.run(ring, encoding, given + 1, ring.headRev, deflates);
   }
 
   /** Writes as much as may go in one call, and says what is left. */
@@ -344,11 +344,13 @@ export class Session {
   }
 
   private wireBytes({ openingBytes }: Opened, frame: PreparedFrame): number {
+    if (frame.bodyBytes === 0) return 0;
     return this.headerBytes + openingBytes + (this.deflated(frame)?.length ?? frame.bodyBytes);
   }
 
   /** One message, whole. The socket was empty when this cork began, so that no fragment can be dropped. */
   private write(ws: ClientSocket, opened: Member | Greeting, frame: PreparedFrame): void {
+    if (frame.bodyBytes === 0) return;
     const deflated = this.deflated(frame);
     if (this.deflate === 'per-socket') {
       this.parts.counters.bodiesDeflated += 1;
@@ -357,7 +359,7 @@ export class Session {
     } else if (deflated === null) {
       ws.send(frame.message(opened), false, false);
     } else {
-      ws.sendFirstFragment(this.protocol.first, false, true);
+      ws.sendFirstFragment(opened.encoding.first, false, true);
       ws.sendFragment(opened.stored, false);
       ws.sendLastFragment(deflated, false);
     }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Member, TRANSITIONS, type MemberEvent, type MemberState } from '../../services/edge/member.js';
+import { plain } from '../../services/edge/protocols/plain.js';
 import { Room } from '../../services/edge/room.js';
 import { EdgeHarness } from '../support/edge-parts.js';
 
@@ -38,7 +39,7 @@ const PAIRS = STATES.flatMap((state) =>
 
 function newMember(): Member {
   const edge = new EdgeHarness();
-  return new Member(edge.connect().session, new Room('doc-1', edge.parts), '"1"', false);
+  return new Member(edge.connect().session, new Room('doc-1', edge.parts), '"1"', false, plain);
 }
 
 describe('a member’s states', () => {

@@ -1,13 +1,16 @@
 /**
  * The plain protocol (SPEC.md, W rules): JSON text messages `{id, method, params}` from the client, `{id, data}` to it.
  * A subscription's revisions come under the id of the request that made it.
+ *
+ * Other protocols of the same form are methods of it: Blockbook's (blockbook.ts), whose subscriptions have an encoding of
+ * their own.
  */
 import { z } from 'zod';
 import { RevcastError } from '../../shared/errors.js';
 import { parseRoomName } from '../../shared/room-name.js';
 import { revisionJson } from '../../log/revision-json.js';
 import type { ClientPosition } from '../../revision/contract.js';
-import type { Command, Protocol, RequestId, Since } from './protocol.js';
+import type { Command, Encoding, Protocol, RequestId, Since } from './protocol.js';
 
 const MAX_ID_BYTES = 128;
 const NO_ID = 'null';
@@ -30,9 +33,10 @@ const SubscribeParams = z.strictObject({
 const RoomParams = z.strictObject({ room: z.string() });
 
 /** A reader of one method's parameters; throws RevcastError or ZodError. */
-type Method = (id: RequestId, params: unknown) => Command;
+export type Method = (id: RequestId, params: unknown) => Command;
+export type Methods = ReadonlyMap<string, Method>;
 
-const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
+const METHODS: Methods = new Map<string, Method>([
   [
     'subscribe',
     (id, params) => {
@@ -46,25 +50,10 @@ const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-export const plain: Protocol = {
-  name: 'plain',
+const plainEncoding: Encoding = {
   index: 0,
   first: Buffer.from('{'),
-
-  parse(message, isBinary) {
-    if (isBinary) return refused(NO_ID, new RevcastError('binary_unsupported', 'this protocol is text only'));
-    let request: unknown;
-    try {
-      request = JSON.parse(decoder.decode(message));
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      return refused(NO_ID, new RevcastError('invalid_json', `the message is not JSON: ${reason}`));
-    }
-    if (typeof request !== 'object' || request === null || Array.isArray(request)) {
-      return refused(NO_ID, new RevcastError('invalid_request', 'a request is an object {id, method, params}'));
-    }
-    return parseRequest(request);
-  },
+  isNews: false,
 
   own: (id, batch) => `"id":${id},"data":${batch ? '[' : ''}`,
   single: (slot) => Buffer.concat([revisionJson(slot.revision), CLOSE_SINGLE]),
@@ -83,11 +72,24 @@ export const plain: Protocol = {
     return Buffer.concat([Buffer.from(open), data, CLOSE_JOINED]);
   },
   unsubscribed: (id, room) => `{"id":${id},"data":${JSON.stringify({ subscribed: false, room })}}`,
-  pong: (id) => `{"id":${id},"data":{}}`,
-  refusal(id, { code, message, details }) {
-    return `{"id":${id},"data":${JSON.stringify({ error: { code, message, ...details } })}}`;
-  },
 };
+
+/** @param more methods beside its own */
+export function plainProtocol(more: Methods = new Map()): Protocol {
+  const methods = new Map([...METHODS, ...more]);
+  return {
+    ...plainEncoding,
+    name: 'plain',
+    parse: (message, isBinary) => parse(methods, message, isBinary),
+    answer: (id, data) => `{"id":${id},"data":${data}}`,
+    pong: (id) => `{"id":${id},"data":{}}`,
+    refusal(id, { code, message, details }) {
+      return `{"id":${id},"data":${JSON.stringify({ error: { code, message, ...details } })}}`;
+    },
+  };
+}
+
+export const plain: Protocol = plainProtocol();
 
 const EMPTY = Buffer.alloc(0);
 const COMMA = Buffer.from(',');
@@ -99,7 +101,22 @@ export function subscribedText(room: string, { epoch, rev, tag }: ClientPosition
   return JSON.stringify({ subscribed: true, room, epoch, rev, ...(tag ? { tag } : {}) });
 }
 
-function parseRequest(request: object): Command {
+function parse(methods: Methods, message: ArrayBuffer, isBinary: boolean): Command {
+  if (isBinary) return refused(NO_ID, new RevcastError('binary_unsupported', 'this protocol is text only'));
+  let request: unknown;
+  try {
+    request = JSON.parse(decoder.decode(message));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return refused(NO_ID, new RevcastError('invalid_json', `the message is not JSON: ${reason}`));
+  }
+  if (typeof request !== 'object' || request === null || Array.isArray(request)) {
+    return refused(NO_ID, new RevcastError('invalid_request', 'a request is an object {id, method, params}'));
+  }
+  return parseRequest(methods, request);
+}
+
+function parseRequest(methods: Methods, request: object): Command {
   const { id, method, params } = request as { id?: unknown; method?: unknown; params?: unknown };
   if (!isId(id)) {
     const message = `id must be a string of at most ${MAX_ID_BYTES} bytes or a whole number`;
@@ -109,9 +126,9 @@ function parseRequest(request: object): Command {
   if (typeof method !== 'string') {
     return refused(name, new RevcastError('invalid_request', 'method must be a string'));
   }
-  const read = METHODS.get(method);
+  const read = methods.get(method);
   if (read === undefined) {
-    const known = [...METHODS.keys()].join(', ');
+    const known = [...methods.keys()].join(', ');
     return refused(
       name,
       new RevcastError('unknown_method', `unknown method ${JSON.stringify(method.slice(0, 64))}, known: ${known}`),

@@ -1,6 +1,7 @@
 /**
- * What a client protocol is to the edge: it parses what a client says into commands, and encodes revisions into what
- * is the member's own and what all members share. One file per protocol implements it.
+ * What a client protocol is to the edge: it parses what a client says into commands, and has one encoding, or more, of
+ * what subscriptions are sent: revisions as what is the member's own and what all members share. One file per protocol
+ * implements it. A connection may have subscriptions of several encodings, also to one room.
  *
  * A message on the wire is `first` (one byte), then the member's own part, then the shared body. Only the own part
  * differs between members, so the body is serialized and deflated once (see compress-once.ts for why one byte).
@@ -27,24 +28,31 @@ export type Command =
       readonly since: Since;
       /** Whether several revisions may come in one message. */
       readonly batch: boolean;
+      /** Absent: the protocol's own. */
+      readonly encoding?: Encoding;
     }
-  | { readonly kind: 'unsubscribe'; readonly id: RequestId; readonly room: string }
+  | { readonly kind: 'unsubscribe'; readonly id: RequestId; readonly room: string; readonly encoding?: Encoding }
+  /** Something to find out: JSON text, or a RevcastError that is thrown. In the same turn where that is possible. */
+  | { readonly kind: 'ask'; readonly id: RequestId; readonly find: () => string | Promise<string> }
   | { readonly kind: 'ping'; readonly id: RequestId }
   | { readonly kind: 'refused'; readonly id: RequestId; readonly error: RevcastError };
 
-export interface Protocol {
-  readonly name: string;
-  /** Place of the protocol's frames in a slot: small, unique. */
+/** What subscriptions of one kind are sent. */
+export interface Encoding {
+  /** Place of the encoding's frames in a slot: small, unique. */
   readonly index: number;
   /** The first byte of every message that carries revisions. */
   readonly first: Buffer;
-
-  /** Never throws: what cannot be understood is a `refused` command. */
-  parse(message: ArrayBuffer, isBinary: boolean): Command;
+  /**
+   * Whether a subscription is to news, without a position that a client could come back with. Then a second subscribe
+   * takes the place of the first, unsubscribing is always right, and when the room's history breaks, the
+   * subscription goes on with the newest revision instead of ending.
+   */
+  readonly isNews: boolean;
 
   /** The part between the first byte and the body, for the subscription with this id. */
   own(id: RequestId, batch: boolean): string;
-  /** The body of one revision. */
+  /** The body of one revision; empty: such a revision is nothing to these subscriptions. */
   single(slot: Slot): Buffer;
   /** The body of consecutive revisions in one message. */
   batch(slots: readonly Slot[]): Buffer;
@@ -56,6 +64,16 @@ export interface Protocol {
    */
   joined(room: string, position: ClientPosition, snapshot: Snapshot | null): Buffer;
   unsubscribed(id: RequestId, room: string): string;
+}
+
+export interface Protocol extends Encoding {
+  readonly name: string;
+
+  /** Never throws: what cannot be understood is a `refused` command. */
+  parse(message: ArrayBuffer, isBinary: boolean): Command;
+
+  /** @param data JSON text */
+  answer(id: RequestId, data: string): string;
   pong(id: RequestId): string;
   /** Answers a request, or ends a subscription. */
   refusal(id: RequestId, error: RevcastError): string;

@@ -39,9 +39,11 @@ export const sse: Protocol = {
   name: 'sse',
   index: 1,
   first: Buffer.from('d'),
+  isNews: false,
 
   parse: () => silent(),
   unsubscribed: () => silent(),
+  answer: () => silent(),
   pong: () => silent(),
 
   own: (id) => opening(id).slice(1),
