@@ -23,6 +23,8 @@ export interface NatsServerOptions {
   readonly port?: number;
   /** Address to listen on; absent: 127.0.0.1. */
   readonly host?: string;
+  /** Where JetStream keeps its files; absent: in its own directory. */
+  readonly storeDirectory?: string;
   /** Lines for the server's configuration file, beside port and JetStream. */
   readonly config?: string;
   /** Default true. */
@@ -37,6 +39,8 @@ export class NatsServer {
     readonly port: number,
     readonly directory: string,
     private readonly host: string,
+    /** Where JetStream keeps its files. */
+    readonly storeDirectory: string,
   ) {}
 
   /** Not started yet. */
@@ -44,15 +48,14 @@ export class NatsServer {
     const directory = await mkdtemp(join(tmpdir(), 'revcast-nats-'));
     const port = options.port ?? (await freePort());
     const host = options.host ?? '127.0.0.1';
-    const server = new NatsServer(await serverBinary(), port, directory, host);
+    const store = options.storeDirectory ?? join(directory, 'store');
+    const server = new NatsServer(await serverBinary(), port, directory, host, store);
     await writeFile(
       server.configFile,
       [
         `listen: "${host}:${port}"`,
         `pid_file: "${join(directory, 'pid')}"`,
-        options.jetStream === false
-          ? ''
-          : `jetstream { store_dir: "${join(directory, 'store')}", max_file_store: 16GB }`,
+        options.jetStream === false ? '' : `jetstream { store_dir: "${store}", max_file_store: 16GB }`,
         options.config ?? '',
       ].join('\n'),
     );
@@ -68,11 +71,6 @@ export class NatsServer {
 
   get url(): string {
     return `nats://${this.host}:${this.port}`;
-  }
-
-  /** Where JetStream keeps its files. */
-  get storeDirectory(): string {
-    return join(this.directory, 'store');
   }
 
   /** What it has logged so far. */

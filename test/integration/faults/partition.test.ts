@@ -14,8 +14,11 @@ let network: SilentNetwork | undefined;
 let scenario: FaultScenario | undefined;
 
 afterEach(async () => {
-  await scenario?.dispose();
-  await network?.dispose();
+  try {
+    await scenario?.dispose();
+  } finally {
+    await network?.dispose();
+  }
 });
 
 test.runIf(able)(
