@@ -19,20 +19,23 @@ export class EventReader {
   readonly events: StreamEvent[] = [];
   readonly retries: number[] = [];
   comments = 0;
+  private readonly parsed: { readonly type: string; readonly data: Data | Data[] }[] = [];
   private text = '';
   private type = '';
   private data: string[] = [];
 
   constructor(public lastEventId: string) {}
 
-  /** Events of a type, their data read as JSON. */
+  /** What events of a type say. */
   told(type: string): Data[] {
-    return this.events.filter((event) => event.type === type).map(({ data }) => JSON.parse(data) as Data);
+    return this.parsed.filter((event) => event.type === type).map(({ data }) => data as Data);
   }
 
   /** Revisions of a room, in the order they came, batches taken apart. */
   revisions(room: string): Data[] {
-    return (this.told('message') as (Data | Data[])[]).flat().filter((data) => data.room === room);
+    return this.told('message')
+      .flat()
+      .filter((data) => data.room === room);
   }
 
   revs(room: string): number[] {
@@ -60,8 +63,10 @@ export class EventReader {
   private readLine(line: string): void {
     if (line === '') {
       if (this.data.length > 0) {
-        const { type, lastEventId } = this;
-        this.events.push({ type: type === '' ? 'message' : type, data: this.data.join('\n'), lastEventId });
+        const type = this.type === '' ? 'message' : this.type;
+        const data = this.data.join('\n');
+        this.events.push({ type, data, lastEventId: this.lastEventId });
+        this.parsed.push({ type, data: JSON.parse(data) as Data | Data[] });
       }
       this.type = '';
       this.data = [];
