@@ -10,10 +10,12 @@ import { openJetStreamLog } from '../../support/jetstream.js';
 import { usage } from './server.js';
 
 let logReads = 0;
+let sent = (): number => 0;
 
 const api = {
   async start({ nats }: { nats: string }): Promise<void> {
     const { log, link } = await openJetStreamLog(nats);
+    sent = () => link.connection?.stats().outMsgs ?? 0;
     const range = log.range.bind(log);
     log.range = (...call) => {
       logReads += 1;
@@ -30,6 +32,8 @@ const api = {
 
   /** Ranges that were read from the log, since the start. */
   logReads: () => logReads,
+  /** Messages that it sent to NATS, answers too, since the start. */
+  sentToNats: () => sent(),
   usage,
   resetPeak,
   resident,
