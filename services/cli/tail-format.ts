@@ -1,5 +1,5 @@
 /** How `tail` prints a revision: for people, or as the JSON that the edge sent, byte for byte. */
-import { members } from '../producer/json-text.js';
+import { members } from '../shared/json-text.js';
 
 export type TailFormat = 'readable' | 'json' | 'data';
 

@@ -4,7 +4,7 @@
  */
 import { RevcastError } from '../shared/errors.js';
 import { invalid } from './append-limits.js';
-import { kindOf, members, readJson, type Span } from './json-text.js';
+import { kindOf, members, readJson, type Span } from '../shared/json-text.js';
 
 /** Names that are told of an object's unknown properties, and how much of each. */
 const MAX_NAMES_TOLD = 5;

@@ -6,7 +6,7 @@
 import type { Append, NewRevision } from '../log/log.js';
 import { checkName, invalid, placeInList, tooManyRevisions, type AppendLimits, type PlaceOf } from './append-limits.js';
 import { bodyObject, optionalNumber, optionalString, refuseUnknown, withArticle } from './body-properties.js';
-import { compact, elements, kindOf, members, type Span } from './json-text.js';
+import { compact, elements, kindOf, members, type Span } from '../shared/json-text.js';
 
 export interface PublishRequest {
   readonly append: Append;

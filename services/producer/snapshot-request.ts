@@ -2,7 +2,7 @@
 import type { NewSnapshot } from '../log/log.js';
 import { checkName, invalid } from './append-limits.js';
 import { bodyObject, optionalNumber, optionalString, refuseUnknown } from './body-properties.js';
-import { compact } from './json-text.js';
+import { compact } from '../shared/json-text.js';
 
 /** Throws `invalid_json`, `invalid_request`. */
 export function parseSnapshotRequest(body: Uint8Array): NewSnapshot {

@@ -7,8 +7,8 @@ import { isUtf8 } from 'node:buffer';
 import { RevcastError, type ErrorCode } from '../../shared/errors.js';
 import { parseRoomName } from '../../shared/room-name.js';
 import { checkName } from '../append-limits.js';
-import { findJsonProblem } from '../json-problem.js';
-import { compact, kindOf, members, readJson, type Span } from '../json-text.js';
+import { findJsonProblem } from '../../shared/json-problem.js';
+import { compact, kindOf, members, readJson, type Span } from '../../shared/json-text.js';
 import type { Line } from './ndjson-lines.js';
 
 export interface NdjsonItem {

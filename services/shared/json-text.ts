@@ -4,7 +4,7 @@
  * everything else here walks text that is known to be valid, by spans, and neither checks nor copies it.
  * Linear in the text, without recursion: depth costs nothing.
  */
-import { RevcastError } from '../shared/errors.js';
+import { RevcastError } from './errors.js';
 import { findJsonProblem } from './json-problem.js';
 
 /** Where a value stands in its text: from its first character to behind its last. */
@@ -40,8 +40,13 @@ export function readJson(bytes: Uint8Array): { text: string; value: Span } {
   } catch (error) {
     throw notJson(text, error);
   }
+  return { text, value: wholeValue(text) };
+}
+
+/** The span of the one value of text that is known to be JSON. */
+export function wholeValue(text: string): Span {
   const start = skipSpace(text, 0);
-  return { text, value: { start, end: skipValue(text, start) } };
+  return { start, end: skipValue(text, start) };
 }
 
 /** The one JSON value of the bytes, without white space between tokens. Throws `invalid_json`. */

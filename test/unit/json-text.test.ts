@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findJsonProblem } from '../../services/producer/json-problem.js';
-import { compact, compactJson, elements, kindOf, members, readJson } from '../../services/producer/json-text.js';
+import { findJsonProblem } from '../../services/shared/json-problem.js';
+import { compact, compactJson, elements, kindOf, members, readJson } from '../../services/shared/json-text.js';
 import { RevcastError } from '../../services/shared/errors.js';
 
 /** A JSON text as a publisher may spell it, and the same without white space between tokens. */
