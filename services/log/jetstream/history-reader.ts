@@ -15,8 +15,10 @@ import { headOf, lastRev, type Entry, type Range, type RangeOptions } from '../l
 import type { ConsumerReader } from './consumer-reader.js';
 import type { EntryReader } from './entry-reader.js';
 
-/** Up to so many revisions are read one by one, which costs less than a consumer. */
+/** Up to so many entries are read one by one, which costs less than a consumer. */
 const SHORT_READ = 16;
+/** From an entry so few entries behind the range the way back goes from each to the one before it. */
+const NEAR_ENTRIES = 4;
 /** So few revisions before the range it costs less to read on than to probe. */
 const NEAR_REVISIONS = 16;
 
@@ -70,8 +72,12 @@ export class HistoryReader {
     let low: Entry | undefined;
     if (hint !== undefined && hint > 0 && hint < newest.seq && !isFirst(newest, target)) {
       const hinted = await this.entryFrom(newest, hint);
-      if (reaches(hinted, target)) found = hinted;
-      else low = hinted;
+      if (!reaches(hinted, target)) low = hinted;
+      else if (isNear(hinted, target)) {
+        const walked = await this.walkBack(newest, target, hinted);
+        if (walked.isFirst) return walked.found;
+        found = walked.found;
+      } else found = hinted;
     }
     if (isFirst(found, target)) return found;
     if (low === undefined) {
@@ -96,6 +102,22 @@ export class HistoryReader {
       } else low = entry;
     }
     return found;
+  }
+
+  /**
+   * From an entry that reaches the target back by each to the first that does, or as far as a few steps get. Where older
+   * ones were removed, the first is the oldest kept.
+   */
+  private async walkBack(newest: Entry, target: Target, from: Entry): Promise<{ found: Entry; isFirst: boolean }> {
+    let found = from;
+    for (let steps = 0; !isFirst(found, target); steps += 1) {
+      if (steps === NEAR_ENTRIES) return { found, isFirst: false };
+      if (found.previousSeq === 0) break;
+      const before = await this.entryFrom(newest, found.previousSeq);
+      if (before.seq >= found.seq || !reaches(before, target)) break;
+      found = before;
+    }
+    return { found, isFirst: true };
   }
 
   /** Through a consumer, as far as that gets: one that was given to a node which is away never answers. */
@@ -127,13 +149,20 @@ export class HistoryReader {
       at = entry;
       return follows && take(entry) && entry.seq < end.seq;
     };
-    if (more && revisions > SHORT_READ && end.previousSeq !== at.seq) {
-      await this.readMany(start, revisions, (entry) => {
-        more = accept(entry);
-        return more;
-      });
+    let singly = isLong(start, revisions) ? 0 : SHORT_READ;
+    while (more) {
+      if (singly === 0 && end.previousSeq !== at.seq) {
+        // Once: where it fails, the rest is read one by one.
+        singly = Number.POSITIVE_INFINITY;
+        await this.readMany(at, revisions, (entry) => {
+          more = accept(entry);
+          return more;
+        });
+      } else {
+        singly -= 1;
+        more = accept(end.previousSeq === at.seq ? end : await this.entryFrom(end, at.seq + 1));
+      }
     }
-    while (more) more = accept(end.previousSeq === at.seq ? end : await this.entryFrom(end, at.seq + 1));
   }
 }
 
@@ -145,6 +174,16 @@ function reaches(entry: Entry, target: Target): boolean {
 /** Whether an entry that reaches the target is certainly the first that does. */
 function isFirst(entry: Entry, target: Target): boolean {
   return entry.firstRev === 1 || (entry.firstRev <= target.fromRev && entry.previousTime < target.sinceTime);
+}
+
+/** Whether the range begins so few entries before this one that going back by each costs less than to probe. */
+function isNear(entry: Entry, target: Target): boolean {
+  return entry.firstRev - target.fromRev <= NEAR_ENTRIES * entry.revisions.length;
+}
+
+/** Whether so many revisions are too many entries to be read one by one, if all are like the first. */
+function isLong(first: Entry, revisions: number): boolean {
+  return revisions > SHORT_READ * Math.max(1, first.revisions.length);
 }
 
 /** A seq between low and ceiling: where the revision would be if all rooms grew evenly, or in turn the middle. */
