@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const CHUNK_BYTES = 64 * 1024;
+/** A page of memory, so that no space is left. */
+const CHUNK_BYTES = 4 * 1024;
 
 export class SmallDisk {
   private constructor(readonly directory: string) {}

@@ -8,6 +8,7 @@ import { waitFor } from '../../support/wait-for.js';
 
 const DISK_MB = 48;
 const REFUSED = 50;
+const DATA_BYTES = 200_000;
 
 const seed = faultSeed();
 const able = mayMount('the test of a full disk');
@@ -53,12 +54,12 @@ test.runIf(able)(
   },
 );
 
-/** One attempt, to a room of its own. */
+/** One attempt, to a room of its own, larger than what may be left in the files' last blocks. */
 async function publishOnce(producer: string): Promise<{ status: number; code: string; retryAfter: string | null }> {
   const response = await fetch(`${producer}/v1/rooms/elsewhere/revisions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: '{"data":1}',
+    body: JSON.stringify({ data: 'x'.repeat(DATA_BYTES) }),
   });
   const { error } = (await response.json()) as { error: { code: string } };
   return { status: response.status, code: error.code, retryAfter: response.headers.get('retry-after') };
