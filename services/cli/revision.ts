@@ -14,8 +14,8 @@ export const revision: Command = {
   name: 'revision',
   summary: 'answer heads and ranges of the log to edges and people',
   description:
-    'Answers heads and ranges of the log, to edges over NATS and to people over HTTP. Keeps nothing: any number may run\n' +
-    'side by side, and each request is answered by one of them.',
+    'Answers heads and ranges of the log, to edges over NATS and to people over HTTP. It follows the log and keeps its end\n' +
+    'in memory, nothing that cannot be read again: any number may run side by side, and each request is answered by one.',
   operands: '',
   settings: [
     { title: 'Revision service', settings: revisionSettings },
@@ -32,7 +32,7 @@ export const revision: Command = {
       const log = startLog(scope, { settings: values, link, clock });
       const { logger, stack } = scope;
       const running = await listening(revisionAddress(values), () =>
-        startRevision({ settings: values, log, link, logger, clock }),
+        startRevision({ settings: values, log, whole: log, link, logger, clock }),
       );
       stack.add('revision service', () => running.stop());
     });

@@ -2,7 +2,7 @@
 import type { Clock } from '../shared/clock.js';
 import type { Values } from '../shared/settings.js';
 import { NatsLink } from '../log/jetstream/nats-link.js';
-import type { Log } from '../log/log.js';
+import type { Log, WholeLog } from '../log/log.js';
 import { openLog } from '../log/open-log.js';
 import type { logSettings, natsSettings } from '../log/settings.js';
 import type { ListenAddress } from './listen-problem.js';
@@ -41,7 +41,7 @@ export function startLink(
 export function startLog(
   { logger, stack }: ServiceScope,
   parts: { settings: Values<typeof logSettings>; link?: NatsLink | undefined; clock: Clock },
-): Log {
+): Log & WholeLog {
   const log = openLog({ ...parts, logger });
   stack.add('log', () => log.close());
   return log;

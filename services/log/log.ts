@@ -195,6 +195,42 @@ export interface Log extends LiveLog {
   putSnapshot(room: string, snapshot: NewSnapshot): Promise<Snapshot>;
 }
 
+/** How far the whole log reaches, as whoever decides what is committed says. */
+export interface LogExtent {
+  /** The highest seq that was given, to an entry that may be removed since. */
+  readonly lastSeq: number;
+  /** Rooms that have an entry. */
+  readonly rooms: number;
+}
+
+export interface WholeListener {
+  /** In seq order: first each room's newest entry, then every entry that is committed, once each. */
+  onEntry(entry: Entry): void;
+  /** All that the log holds up to `seq` was given. */
+  onReached(seq: number): void;
+  /** What was given may not be true any more, as after a loss of history: everything begins again. */
+  onRestart(): void;
+}
+
+/** A subscription to the whole log. It goes on by itself after whatever interrupts it. */
+export interface WholeFollowing {
+  /** Something contradicts what was given: finds out whether it is still true, and begins again if not. */
+  verify(): void;
+  /** Begins again. */
+  restart(): void;
+  /** Ends it: no call follows. Idempotent. */
+  stop(): void;
+}
+
+/** The log as one sequence of all rooms' entries, for whoever keeps a copy of its end. */
+export interface WholeLog {
+  /** The listener's calls come from turns of the event loop of their own, and must not throw. */
+  followAll(listener: WholeListener): WholeFollowing;
+
+  /** Throws `log_unavailable`. */
+  extent(): Promise<LogExtent>;
+}
+
 /** rev of the entry's last revision; of a base entry, the revision that it stands for. */
 export function lastRev(entry: Entry): number {
   return entry.firstRev + entry.revisions.length - 1;

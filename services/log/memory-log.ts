@@ -11,11 +11,15 @@ import {
   type Following,
   type Head,
   type Log,
+  type LogExtent,
   type LogStatus,
   type NewSnapshot,
   type Range,
   type RangeOptions,
   type Snapshot,
+  type WholeFollowing,
+  type WholeListener,
+  type WholeLog,
 } from './log.js';
 import { firstIndex, MemoryStore } from './memory-store.js';
 import { RoomWriters } from './room-writers.js';
@@ -36,7 +40,7 @@ export interface MemoryLogParts {
 
 const DEFAULTS: WriterSettings = { appendDeadlineMs: 5_000, keyWindowRevisions: 1_000, keyWindowMs: 600_000 };
 
-export class MemoryLog implements Log {
+export class MemoryLog implements Log, WholeLog {
   private readonly store: MemoryStore;
   private readonly writers: RoomWriters;
   private readonly snapshots: Snapshots;
@@ -69,6 +73,20 @@ export class MemoryLog implements Log {
     };
     this.followings.add(stop);
     return { ready: Promise.resolve(), stop };
+  }
+
+  followAll(listener: WholeListener): WholeFollowing {
+    const following = new MemoryFollowing(this.store, listener);
+    const stop = () => {
+      this.followings.delete(stop);
+      following.stop();
+    };
+    this.followings.add(stop);
+    return { verify: () => undefined, restart: () => following.restart(), stop };
+  }
+
+  extent(): Promise<LogExtent> {
+    return Promise.resolve(this.store.extent);
   }
 
   range(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range> {
@@ -120,5 +138,58 @@ export class MemoryLog implements Log {
     this.writers.close();
     for (const stop of this.followings) stop();
     return Promise.resolve();
+  }
+}
+
+/** Follows all rooms of a store. Entries that were stored but not yet told of when it began come once. */
+class MemoryFollowing {
+  private lastSeq = 0;
+  private readonly end: () => void;
+  private begun = false;
+  private stopped = false;
+
+  constructor(
+    private readonly store: MemoryStore,
+    private readonly listener: WholeListener,
+  ) {
+    this.end = store.listenToAll((entry) => {
+      if (this.begun) this.give(entry);
+    });
+    this.beginSoon();
+  }
+
+  restart(): void {
+    if (this.stopped) return;
+    this.begun = false;
+    this.lastSeq = 0;
+    this.listener.onRestart();
+    this.beginSoon();
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.end();
+  }
+
+  private beginSoon(): void {
+    setImmediate(() => {
+      if (this.stopped || this.begun) return;
+      this.begun = true;
+      const { lastSeq } = this.store.extent;
+      for (const entry of this.store.newest()) this.give(entry);
+      this.reached(lastSeq);
+    });
+  }
+
+  private give(entry: Entry): void {
+    if (this.stopped || entry.seq <= this.lastSeq) return;
+    this.lastSeq = entry.seq;
+    this.listener.onEntry(entry);
+    this.reached(entry.seq);
+  }
+
+  private reached(seq: number): void {
+    this.lastSeq = Math.max(this.lastSeq, seq);
+    if (!this.stopped) this.listener.onReached(this.lastSeq);
   }
 }

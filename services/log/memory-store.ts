@@ -6,7 +6,7 @@
  */
 import { entryBytes } from './entry-range.js';
 import type { EntryStore, NewEntry, PutOutcome } from './entry-store.js';
-import { lastRev, type Entry } from './log.js';
+import { lastRev, type Entry, type LogExtent } from './log.js';
 import { MemorySnapshots } from './snapshot-store.js';
 
 const MAX_ROOM_BYTES = 64 * 1024 * 1024;
@@ -23,6 +23,7 @@ export class MemoryStore implements EntryStore {
   readonly snapshots = new MemorySnapshots();
   private readonly rooms = new Map<string, RoomEntries>();
   private readonly listeners = new Map<string, Set<(entry: Entry) => void>>();
+  private readonly wholeListeners = new Set<(entry: Entry) => void>();
   private undelivered: Entry[] = [];
   private seq = 0;
 
@@ -70,6 +71,22 @@ export class MemoryStore implements EntryStore {
     };
   }
 
+  /** The same for the entries of all rooms. */
+  listenToAll(listener: (entry: Entry) => void): () => void {
+    this.wholeListeners.add(listener);
+    return () => this.wholeListeners.delete(listener);
+  }
+
+  /** Each room's newest entry, in seq order. */
+  newest(): readonly Entry[] {
+    const newest = [...this.rooms.values()].flatMap(({ entries }) => entries.at(-1) ?? []);
+    return newest.sort((one, other) => one.seq - other.seq);
+  }
+
+  get extent(): LogExtent {
+    return { lastSeq: this.seq, rooms: this.rooms.size };
+  }
+
   /** Removes all of the room's history, as an operator's purge does. */
   removeHistory(room: string): void {
     this.rooms.delete(room);
@@ -82,7 +99,10 @@ export class MemoryStore implements EntryStore {
     setImmediate(() => {
       const entries = this.undelivered;
       this.undelivered = [];
-      for (const each of entries) for (const listener of this.listeners.get(each.room) ?? []) listener(each);
+      for (const each of entries) {
+        for (const listener of this.listeners.get(each.room) ?? []) listener(each);
+        for (const listener of this.wholeListeners) listener(each);
+      }
     });
   }
 

@@ -5,7 +5,7 @@ import type { Values } from '../shared/settings.js';
 import { JetStreamLog } from './jetstream/jetstream-log.js';
 import { LiveFollower } from './jetstream/live-follower.js';
 import type { NatsLink } from './jetstream/nats-link.js';
-import type { LiveLog, Log } from './log.js';
+import type { LiveLog, Log, WholeLog } from './log.js';
 import { MemoryLog } from './memory-log.js';
 import type { logSettings } from './settings.js';
 
@@ -20,7 +20,7 @@ export interface OpenLogParts {
 }
 
 /** The whole log, for producers and the revision service. Usable when its status is ready. */
-export function openLog({ settings, link, logger, clock }: OpenLogParts): Log {
+export function openLog({ settings, link, logger, clock }: OpenLogParts): Log & WholeLog {
   if (link !== undefined) return new JetStreamLog({ settings, link, logger, clock });
   logger.warn('the log is in memory: nothing survives this process');
   return new MemoryLog({ clock, settings: { ...settings, keyWindowMs: settings.keyWindowMinutes * MS_PER_MINUTE } });

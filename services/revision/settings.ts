@@ -32,6 +32,20 @@ export const revisionSettings = {
     fallback: 512 * 1024,
     value: 'bytes',
   },
+  revisionTailBytes: {
+    env: 'REVISION_TAIL_BYTES',
+    help: 'bytes of the newest entries of all rooms that are kept in memory; the oldest go first',
+    parse: whole('bytes', 0, 64 * 1024 * MiB),
+    fallback: 128 * MiB,
+    value: 'bytes',
+  },
+  revisionCacheBytes: {
+    env: 'REVISION_CACHE_BYTES',
+    help: 'bytes of older pages that are kept for a minute after they were read; the longest unused go first',
+    parse: whole('bytes', 0, 64 * 1024 * MiB),
+    fallback: 64 * MiB,
+    value: 'bytes',
+  },
   revisionSnapshotCacheBytes: {
     env: 'REVISION_SNAPSHOT_CACHE_BYTES',
     help: 'bytes of snapshots that are kept for a second after they were read; the longest unused go first',

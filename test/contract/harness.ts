@@ -1,6 +1,6 @@
 /** What the contract suite needs of an adapter, and what its tests share. */
 import type { EntryStore, NewEntry } from '../../services/log/entry-store.js';
-import { lastRev, type Append, type Entry, type Log } from '../../services/log/log.js';
+import { lastRev, type Append, type Entry, type Log, type WholeLog } from '../../services/log/log.js';
 import { newAppendId, newTag } from '../../services/log/numbering.js';
 import type { SnapshotStore } from '../../services/log/snapshot-store.js';
 import type { Clock } from '../../services/shared/clock.js';
@@ -16,7 +16,7 @@ export interface OpenOptions {
 
 export interface LogHarness {
   /** One more log on the store that all logs of the harness share, as another producer has it. */
-  open(options?: OpenOptions): Promise<Log>;
+  open(options?: OpenOptions): Promise<Log & WholeLog>;
   /** Removes all of the room's history, as an operator does. */
   removeHistory(room: string): Promise<void>;
   /** A log in which `count` revisions of the room were appended one by one, and about the last `kept` are there. */

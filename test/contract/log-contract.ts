@@ -7,6 +7,7 @@ import { describeKeys } from './keys.js';
 import { describeLostAnswers } from './lost-answers.js';
 import { describeReads } from './reads.js';
 import { describeSnapshots } from './snapshots.js';
+import { describeWhole } from './whole.js';
 
 export function describeLogContract(name: string, start: () => Promise<LogHarness>): void {
   describe(`the ${name} log`, () => {
@@ -30,5 +31,6 @@ export function describeLogContract(name: string, start: () => Promise<LogHarnes
     describeFollow(harness);
     describeReads(harness);
     describeSnapshots(harness);
+    describeWhole(harness);
   });
 }

@@ -23,7 +23,7 @@ interface Replica extends TestLog {
 }
 
 async function replicaOn(log: TestLog): Promise<Replica> {
-  const parts = { settings, log: log.log, link: log.link, logger: silentLogger, clock: systemClock };
+  const parts = { settings, log: log.log, whole: log.log, link: log.link, logger: silentLogger, clock: systemClock };
   return { ...log, service: await startRevision(parts) };
 }
 

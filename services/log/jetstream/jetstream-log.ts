@@ -20,11 +20,15 @@ import type {
   Following,
   Head,
   Log,
+  LogExtent,
   LogStatus,
   NewSnapshot,
   Range,
   RangeOptions,
   Snapshot,
+  WholeFollowing,
+  WholeListener,
+  WholeLog,
 } from '../log.js';
 import { RoomWriters } from '../room-writers.js';
 import type { logSettings } from '../settings.js';
@@ -42,7 +46,8 @@ import type { NatsLink } from './nats-link.js';
 import { RequestError } from './request-error.js';
 import { JetStreamSnapshots } from './snapshot-store.js';
 import { JetStreamStore } from './store.js';
-import { checkVersion, ensureStream, StreamRefused, wantedSnapshotStream, wantedStream } from './stream.js';
+import { checkVersion, ensureStream, readExtent, StreamRefused, wantedSnapshotStream, wantedStream } from './stream.js';
+import { WholeFollower } from './whole-follower.js';
 
 /** Between two looks at a stream that is not in order: doubles from min to max. */
 const CHECK_RETRY_MS = { min: 100, max: 2_000 };
@@ -65,7 +70,7 @@ export interface JetStreamLogParts {
   readonly wrapSnapshots?: (store: SnapshotStore) => SnapshotStore;
 }
 
-export class JetStreamLog implements Log {
+export class JetStreamLog implements Log, WholeLog {
   private state: LogStatus = { state: 'starting', detail: 'waiting for NATS' };
   private checkUnderWay = false;
   private checkAgain = false;
@@ -85,6 +90,7 @@ export class JetStreamLog implements Log {
   private readonly writers: RoomWriters;
   private readonly snapshots: Snapshots;
   private readonly live: LiveFollower;
+  private readonly wholeFollowers = new Set<WholeFollower>();
   private readonly ends: (() => void)[];
 
   constructor(private readonly parts: JetStreamLogParts) {
@@ -143,6 +149,30 @@ export class JetStreamLog implements Log {
     return this.live.follow(rooms, onEntry);
   }
 
+  followAll(listener: WholeListener): WholeFollowing {
+    const { clock, logger } = this.parts;
+    const { api, reader } = this;
+    const follower = new WholeFollower({ api, reader, clock, logger, extent: () => this.extent() }, listener);
+    this.wholeFollowers.add(follower);
+    return {
+      verify: () => {
+        follower.verify();
+      },
+      restart: () => {
+        follower.restart();
+      },
+      stop: () => {
+        follower.stop();
+        this.wholeFollowers.delete(follower);
+      },
+    };
+  }
+
+  async extent(): Promise<LogExtent> {
+    this.assertReady();
+    return this.noticingLoss(readExtent(this.api));
+  }
+
   async range(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range> {
     this.assertReady();
     return this.noticingLoss(this.history.range(room, fromRev, options));
@@ -178,6 +208,7 @@ export class JetStreamLog implements Log {
     this.cancelRetry?.();
     for (const end of this.ends) end();
     this.writers.close();
+    for (const follower of this.wholeFollowers) follower.stop();
     this.api.close();
     await this.live.close();
   }
@@ -245,6 +276,7 @@ export class JetStreamLog implements Log {
     if (contradiction === undefined) return;
     logger.error({ code: 'history_lost', reason: contradiction }, 'the log lost history; numbering looks again');
     this.writers.distrust();
+    for (const follower of this.wholeFollowers) follower.verify();
     this.reconnecting = true;
   }
 

@@ -5,6 +5,7 @@
  */
 import { RevcastError } from '../../shared/errors.js';
 import type { Values } from '../../shared/settings.js';
+import type { LogExtent } from '../log.js';
 import type { logSettings } from '../settings.js';
 import { LIVE_SUBJECTS, SNAPSHOT_STREAM, SNAPSHOT_SUBJECTS, STORED_SUBJECTS, STREAM } from '../subjects.js';
 import { API_ERROR, ApiError, type JetStreamApi } from './api.js';
@@ -14,7 +15,7 @@ export interface StreamInfo {
   readonly config: Readonly<Record<string, unknown>>;
   /** When the stream was made, as the server writes it: another one means another stream. */
   readonly created: string;
-  readonly state: { readonly last_seq: number };
+  readonly state: { readonly last_seq: number; readonly num_subjects?: number };
 }
 
 /** Waiting does not help: the operator has to change the stream, the settings or the server. */
@@ -97,6 +98,12 @@ async function streamInfo(api: JetStreamApi, { name }: Wanted): Promise<StreamIn
     if (error instanceof ApiError && error.number === API_ERROR.streamNotFound) return null;
     throw error;
   }
+}
+
+/** How far the stream of entries reaches, from its leader. Throws ApiError or RequestError. */
+export async function readExtent(api: JetStreamApi): Promise<LogExtent> {
+  const { state } = (await api.call(`STREAM.INFO.${STREAM}`)) as StreamInfo;
+  return { lastSeq: state.last_seq, rooms: state.num_subjects ?? 0 };
 }
 
 async function createStream(api: JetStreamApi, wanted: Wanted): Promise<StreamInfo> {

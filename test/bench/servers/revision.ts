@@ -24,6 +24,7 @@ const api = {
     await startRevision({
       settings: { ...readSettings(revisionSettings, {}, {}), revisionPort: 0 },
       log,
+      whole: log,
       link,
       logger: silentLogger,
       clock: systemClock,

@@ -1,0 +1,232 @@
+/** The revision service's memory of the log: rules R5 to R7, against the log itself as the model. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { lastRev, type Entry, type Log, type Range, type WholeLog } from '../../services/log/log.js';
+import { MemoryLog } from '../../services/log/memory-log.js';
+import { MemoryStore } from '../../services/log/memory-store.js';
+import { CachedLog } from '../../services/revision/cached-log.js';
+import { RevisionCounters } from '../../services/revision/counters.js';
+import { systemClock } from '../../services/shared/clock.js';
+import { Random, testSeed } from '../support/random.js';
+import { appendEntry } from '../support/revision-parts.js';
+import { waitFor } from '../support/wait-for.js';
+
+const ALL = { limit: 10_000, maxBytes: 1e9 };
+
+interface Parts {
+  readonly log: MemoryLog;
+  readonly store: MemoryStore;
+  readonly cached: CachedLog;
+  readonly counters: RevisionCounters;
+}
+
+const running: CachedLog[] = [];
+
+afterEach(() => {
+  for (const cached of running.splice(0)) cached.stop();
+});
+
+/** Waits until what was appended before has been received. */
+async function start(
+  options: { log?: MemoryLog; store?: MemoryStore; whole?: WholeLog; read?: Log; tail?: number; pages?: number } = {},
+): Promise<Parts> {
+  const { store = new MemoryStore() } = options;
+  const log = options.log ?? new MemoryLog({ clock: systemClock, store });
+  const counters = new RevisionCounters();
+  const cached = new CachedLog({
+    log: options.read ?? log,
+    whole: options.whole ?? log,
+    clock: systemClock,
+    counters,
+    settings: { revisionTailBytes: options.tail ?? 1e6, revisionCacheBytes: options.pages ?? 1e6 },
+  });
+  running.push(cached);
+  // An empty log is followed from the next turn on.
+  await new Promise((resolve) => setImmediate(resolve));
+  await cached.heads([]);
+  return { log, store, cached, counters };
+}
+
+function revsOf(range: Range): number[] {
+  if (range.kind !== 'entries') throw new Error(range.kind);
+  return range.entries.flatMap(({ firstRev, revisions }) => revisions.map((_, index) => firstRev + index));
+}
+
+function dataOf(entries: readonly Entry[]): string[] {
+  return entries.flatMap(({ revisions }) => revisions.map(({ data }) => Buffer.from(data).toString()));
+}
+
+describe('the log in memory', () => {
+  it('[R5] heads are answered from memory once the leader says that nothing came behind, in one look for all', async () => {
+    const { log, cached, counters } = await start();
+    const rooms = Array.from({ length: 50 }, (_, index) => `room ${index}`);
+    for (const room of rooms) await appendEntry(log, room, 1, 2);
+
+    const asked = await Promise.all(rooms.map((room) => cached.heads([room, 'empty'])));
+
+    const truth = await log.heads([...rooms, 'empty']);
+    for (const [index, heads] of asked.entries()) {
+      const room = rooms[index] ?? '';
+      expect(heads).toEqual(new Map([room, 'empty'].map((name) => [name, truth.get(name)])));
+    }
+    expect(counters.headsAsked).toBe(0);
+  });
+
+  it('[R5] a tail that is behind is waited for a little, then the leader itself is asked', async () => {
+    const store = new MemoryStore();
+    const log = new MemoryLog({ clock: systemClock, store });
+    await appendEntry(log, 'room', 1, 1);
+    // Follows nothing: as a replica whose consumer stands still.
+    const deaf = { followAll: () => ({ verify() {}, restart() {}, stop() {} }), extent: () => log.extent() };
+    const { cached, counters } = await start({ log, store, whole: deaf });
+
+    expect(await cached.heads(['room'])).toEqual(await log.heads(['room']));
+    expect(counters.headsConfirmed).toBe(0);
+    expect(revsOf(await cached.range('room', 1, ALL))).toEqual([1]);
+  });
+
+  it('[R5] what just happened is answered without a read of the log', async () => {
+    const { log, cached, counters } = await start();
+    for (let rev = 1; rev <= 40; rev += 1) await appendEntry(log, 'room', rev, 1);
+    await cached.heads(['room']);
+
+    expect(revsOf(await cached.range('room', 11, { limit: 20, maxBytes: 1e9 }))).toEqual(
+      Array.from({ length: 20 }, (_, index) => index + 11),
+    );
+    expect(revsOf(await cached.range('room', 41, ALL))).toEqual([]);
+    expect(counters).toMatchObject({ logReads: 0, tailReads: 2 });
+  });
+
+  it('[R5] the tail is bounded in bytes: the oldest go first, of whatever room', async () => {
+    const { log, cached, counters } = await start({ tail: 10_000 });
+    for (let rev = 1; rev <= 100; rev += 1) await appendEntry(log, `room ${rev % 2}`, (rev + 1) >> 1, 1);
+    await cached.heads([]);
+
+    expect(revsOf(await cached.range('room 1', 46, ALL))).toEqual([46, 47, 48, 49, 50]);
+    expect(counters.logReads).toBe(0);
+    expect(revsOf(await cached.range('room 1', 1, ALL))).toHaveLength(50);
+    expect(counters.logReads).toBeGreaterThan(0);
+  });
+
+  it('[R6] a page is read once for all who ask together, and kept', async () => {
+    const { log, cached, counters } = await start({ tail: 0 });
+    for (let rev = 1; rev <= 500; rev += 10) await appendEntry(log, 'room', rev, 10);
+    await cached.heads([]);
+    const starts = Array.from({ length: 100 }, (_, index) => index + 1);
+
+    const ranges = await Promise.all(starts.map((rev) => cached.range('room', rev, { limit: 50, maxBytes: 1e9 })));
+
+    for (const [index, range] of ranges.entries()) {
+      expect(revsOf(range)).toEqual(Array.from({ length: 50 }, (_, at) => index + 1 + at));
+    }
+    expect(counters.logReads).toBe(1);
+    await cached.range('room', 150, { limit: 10, maxBytes: 1e9 });
+    expect(counters).toMatchObject({ logReads: 1, pageReads: 1 });
+  });
+
+  it('[R6] pages are bounded in bytes: the longest unused goes first', async () => {
+    const { log, cached, counters } = await start({ tail: 0, pages: 300_000 });
+    for (let rev = 1; rev <= 2_000; rev += 1) await appendEntry(log, 'room', rev, 1);
+    await cached.heads([]);
+    const read = (rev: number) => cached.range('room', rev, { limit: 200, maxBytes: 1e9 });
+    for (const rev of [1, 201, 401, 1]) await read(rev);
+    const { logReads } = counters;
+    await read(1);
+    expect(counters.logReads).toBe(logReads);
+    await read(201);
+    expect(counters.logReads).toBe(logReads + 1);
+  });
+
+  it('[R7] a purged room has no head and no entries any more, though a purge makes no entry', async () => {
+    const { log, store, cached, counters } = await start();
+    await appendEntry(log, 'other', 1, 1);
+    await appendEntry(log, 'room', 1, 5);
+    await cached.heads(['room']);
+    store.removeHistory('room');
+
+    expect((await cached.heads(['room'])).get('room')).toBeNull();
+    await waitFor(async () => (await cached.range('room', 1, ALL)).kind === 'empty', { what: 'entries are forgotten' });
+    expect(counters.restarts).toBe(1);
+    expect((await cached.heads(['other', 'room'])).get('other')).toEqual((await log.heads(['other'])).get('other'));
+  });
+
+  it('[R7] a room that begins again is answered in its new numbering only', async () => {
+    const { log, store, cached } = await start({ tail: 2_000 });
+    for (let rev = 1; rev <= 400; rev += 1) await appendEntry(log, 'room', rev, 1);
+    await cached.heads([]);
+    await cached.range('room', 1, { limit: 200, maxBytes: 1e9 });
+    store.removeHistory('room');
+    const other = new MemoryLog({ clock: systemClock, store });
+    for (let rev = 1; rev <= 300; rev += 1) await appendEntry(other, 'room', rev, 1);
+    const { epoch } = (await log.heads(['room'])).get('room') ?? { epoch: '' };
+    await cached.heads(['room']);
+
+    const range = await cached.range('room', 1, { limit: 200, maxBytes: 1e9 });
+    expect(range.kind === 'entries' && range.entries.every((entry) => entry.epoch === epoch)).toBe(true);
+  });
+
+  it('[R7] a leader that says less than was received is not believed, nor is memory: the heads are asked for', async () => {
+    const store = new MemoryStore();
+    const log = new MemoryLog({ clock: systemClock, store });
+    let verified = 0;
+    let lost = 0;
+    const whole: WholeLog = {
+      followAll(listener) {
+        const following = log.followAll(listener);
+        return {
+          ...following,
+          verify() {
+            verified += 1;
+          },
+        };
+      },
+      extent: async () => ({ ...(await log.extent()), lastSeq: (await log.extent()).lastSeq - lost }),
+    };
+    const { cached, counters } = await start({ log, store, whole });
+    await appendEntry(log, 'room', 1, 1);
+    await appendEntry(log, 'room', 2, 1);
+    await cached.heads(['room']);
+    expect(counters.headsAsked).toBe(0);
+    lost = 1;
+
+    expect(await cached.heads(['room'])).toEqual(await log.heads(['room']));
+    expect(counters.headsAsked).toBe(1);
+    expect(verified).toBe(1);
+  });
+
+  const seed = testSeed();
+  it(`[R5][R6] any ranges of any rooms are as the log has them (seed ${seed})`, async () => {
+    const random = new Random(seed);
+    const { log, cached } = await start({ tail: 40_000, pages: 100_000 });
+    const heads = new Map<string, number>();
+    for (let step = 0; step < 1_500; step += 1) {
+      const room = `room ${random.whole(0, 5 - 1)}`;
+      const head = heads.get(room) ?? 0;
+      if (random.whole(0, 3 - 1) > 0) {
+        const count = 1 + random.whole(0, 7 - 1);
+        await appendEntry(log, room, head + 1, count);
+        heads.set(room, head + count);
+        continue;
+      }
+      if (random.whole(0, 2 - 1) === 0) await cached.heads([room]);
+      const fromRev = random.whole(1, head + 2);
+      const options = { limit: 1 + random.whole(0, 450 - 1), maxBytes: 1 + random.whole(0, 20_000 - 1) };
+      const range = await cached.range(room, fromRev, options);
+      const truth = await log.range(room, fromRev, ALL);
+      if (truth.kind !== 'entries') {
+        expect(range.kind).toBe(truth.kind);
+        continue;
+      }
+      const expected = dataOf(truth.entries);
+      const got = range.kind === 'entries' ? range.entries : [];
+      expect(dataOf(got)).toEqual(expected.slice(0, dataOf(got).length));
+      expect(dataOf(got).length).toBeLessThanOrEqual(options.limit);
+      // A copy may be late, but it is never empty where it says that the room goes further.
+      const upTo = range.kind === 'entries' ? range.head.rev : 0;
+      if (upTo >= fromRev) expect(got.length).toBeGreaterThan(0);
+      for (const [index, entry] of got.entries()) {
+        const before = got[index - 1];
+        expect(entry.firstRev).toBe(before === undefined ? fromRev : lastRev(before) + 1);
+      }
+    }
+  });
+});
