@@ -8,7 +8,7 @@ import { Greeting } from './greeting.js';
 import { findStart, type Start } from './join.js';
 import { Member } from './member.js';
 import { rename } from './news.js';
-import type { Command, Encoding, RequestId } from './protocols/protocol.js';
+import type { Command, Encoding, RequestId, Said } from './protocols/protocol.js';
 import type { Room } from './room.js';
 import type { Session } from './session.js';
 
@@ -31,13 +31,16 @@ const MAX_ASKS = 48;
 export class Commands {
   constructor(private readonly parts: EdgeParts) {}
 
-  run(session: Session, command: Command): void {
+  run(session: Session, command: Said): void {
     switch (command.kind) {
       case 'ping':
         session.reply(session.protocol.pong(command.id));
         return;
       case 'refused':
         session.refuse(command.id, command.error);
+        return;
+      case 'tell':
+        session.tell(command.telling);
         return;
       case 'ask':
         this.ask(session, command).catch((error: unknown) => {
@@ -157,11 +160,16 @@ export class Commands {
   /** The answer goes out before the first revision: the member is made after it, in the same turn. */
   private admit(
     session: Session,
-    { id, batch, encoding = session.protocol }: Subscribe,
+    { id, batch, encoding = session.protocol, missed }: Subscribe,
     { room, start: { cursor, tag, snapshot }, later }: { room: Room; start: Start; later: readonly RequestId[] },
   ): void {
     const position = { epoch: room.position.epoch, rev: cursor, tag };
     const member = new Member(session, room, later.at(-1) ?? id, batch, encoding);
+    if (snapshot === undefined && missed !== undefined && cursor < room.position.rev) {
+      member.encodeUntil(room.position.rev, missed(room.position.rev));
+      session.add(member, cursor);
+      return;
+    }
     if (snapshot === undefined) {
       for (const each of [id, ...later]) session.reply(encoding.subscribed(each, room.name, position));
       if (session.open) session.add(member, cursor);

@@ -3,6 +3,7 @@
  * once, whatever the number of members and of distinct ids. With EDGE_FANOUT=per-socket nothing is kept, so that the
  * difference can be measured.
  */
+import { RevcastError } from '../shared/errors.js';
 import type { Position } from '../log/log.js';
 import type { EdgeCounters } from './counters.js';
 import { MessageRun } from './message-run.js';
@@ -16,6 +17,8 @@ const MAX_RANGE_REVISIONS = 500;
 const MAX_RANGE_BYTES = 128 * 1024;
 /** Bodies of a run. A few times what one cork holds, for sockets that lack more than that. */
 const RUN_BYTES = 64 * 1024;
+
+const EMPTY = Buffer.alloc(0);
 
 /** Frames of ranges that end at one head, or in one page, by encoding and first revision. */
 export class RangeFrames {
@@ -96,7 +99,7 @@ export class Frames {
   single(slot: Slot, encoding: Encoding, source?: SlotSource): PreparedFrame {
     const kept = slot.frames[encoding.index];
     if (kept !== undefined) return kept;
-    const frame = this.prepare(encoding.single(slot), slot.revision.rev);
+    const frame = this.prepareSingle(slot, encoding);
     if (this.options.shared) {
       slot.frames[encoding.index] = frame;
       // As much again for what is deflated.
@@ -222,6 +225,17 @@ export class Frames {
     const first = source.get(firstRev);
     if (bodies.length === 0 || first === undefined) return undefined;
     return { messages: new MessageRun(bodies), firstRev, first, endRev };
+  }
+
+  /** What cannot be told is a frame too, so that it is found out once. */
+  private prepareSingle(slot: Slot, encoding: Encoding): PreparedFrame {
+    const { rev } = slot.revision;
+    try {
+      return this.prepare(encoding.single(slot), rev);
+    } catch (error) {
+      if (!(error instanceof RevcastError)) throw error;
+      return new PreparedFrame(EMPTY, rev, this.options.minSavingBytes, this.counters, error);
+    }
   }
 
   private prepare(body: Buffer, lastRev: number): PreparedFrame {

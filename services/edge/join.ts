@@ -33,6 +33,10 @@ export function findStart(parts: EdgeParts, room: Room, since: Since): Start | P
   if (since === 'now') return { cursor: room.position.rev, tag: room.position.tag };
   if (since === 'first') return findFirst(parts, room);
   if (since === 'snapshot') return findSnapshot(parts, room);
+  if ('presentRev' in since) {
+    const { epoch } = room.position;
+    return findStart(parts, room, { epoch, rev: since.presentRev });
+  }
   const position = withEpoch(room, since);
   return startInRing(room, position) ?? findPosition(parts, room, position);
 }

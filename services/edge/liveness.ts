@@ -1,5 +1,6 @@
 /**
- * Finds dead clients: a silent one is pinged, one that stays silent is cut. A message, a pong and a drain (bytes that a
+ * Finds dead clients: a silent one is pinged (one of a protocol with heartbeats always, at the same interval), one that
+ * stays silent is cut. A message, a pong and a drain (bytes that a
  * slow reader took) are signs of life, so a slow reader that makes progress is never cut.
  */
 import type { EdgeParts } from './edge-parts.js';
@@ -34,7 +35,7 @@ export class Liveness {
     for (const session of this.sessions) {
       const silentMs = now - session.lastSeen;
       if (silentMs >= deadAfterMs) session.cut();
-      else if (silentMs >= pingAfterMs) session.pingOnce(now, pingAfterMs);
+      else if (silentMs >= pingAfterMs || session.hasHeartbeat) session.pingOnce(now, pingAfterMs);
     }
   }
 }

@@ -37,6 +37,9 @@ export const TRANSITIONS: Readonly<Record<MemberState, Readonly<Partial<Record<M
   closed: { left: 'closed' },
 };
 
+const EMPTY = Buffer.alloc(0);
+const NO_WORDS = new Int32Array(0);
+
 export class Member implements RingReader, Opened {
   cursor = 0;
   place = NO_PLACE;
@@ -50,11 +53,14 @@ export class Member implements RingReader, Opened {
   /** The members that wait for the same page; undefined: it waits for none. */
   awaitedWith: Set<Member> | undefined;
   /** The member's own part of each message, behind the message's first byte, as it is sent uncompressed, … */
-  readonly opening: Buffer;
-  readonly openingBytes: number;
-  readonly openingWords: Int32Array;
+  opening: Buffer = EMPTY;
+  openingBytes = 0;
+  openingWords: Int32Array = NO_WORDS;
   /** … and as a stored deflate block; made when its socket first gets a compressed frame. */
   private storedOwn: Buffer | undefined;
+  encoding: Encoding;
+  /** The last revision that goes out in the present encoding; later ones in the one that was given first. */
+  encodedUntil = Number.POSITIVE_INFINITY;
 
   constructor(
     readonly session: Session,
@@ -62,11 +68,10 @@ export class Member implements RingReader, Opened {
     readonly id: RequestId,
     /** Whether several revisions may come in one message. */
     readonly batch: boolean,
-    readonly encoding: Encoding,
+    private readonly laterEncoding: Encoding,
   ) {
-    this.opening = Buffer.concat([encoding.first, Buffer.from(encoding.own(id, batch))]);
-    this.openingBytes = this.opening.length;
-    this.openingWords = inWords(this.opening);
+    this.encoding = laterEncoding;
+    this.open();
   }
 
   get own(): Buffer {
@@ -76,6 +81,26 @@ export class Member implements RingReader, Opened {
   get stored(): Buffer {
     this.storedOwn ??= storedBlock(this.own);
     return this.storedOwn;
+  }
+
+  /** Has the revisions up to `rev` go out in another encoding than later ones. */
+  encodeUntil(rev: number, encoding: Encoding): void {
+    this.encodedUntil = rev;
+    this.encoding = encoding;
+    this.open();
+  }
+
+  /** Everything up to `encodedUntil` was given. */
+  encodeOn(): void {
+    this.encodeUntil(Number.POSITIVE_INFINITY, this.laterEncoding);
+  }
+
+  private open(): void {
+    const { encoding, id, batch } = this;
+    this.opening = Buffer.concat([encoding.first, Buffer.from(encoding.own(id, batch))]);
+    this.openingBytes = this.opening.length;
+    this.openingWords = inWords(this.opening);
+    this.storedOwn = undefined;
   }
 
   awaitNoLonger(): void {

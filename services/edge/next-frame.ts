@@ -14,6 +14,7 @@ export function nextFrame(parts: EdgeParts, member: Member, given: number): Prep
   const { room } = member;
   const { ring } = room;
   if (given >= ring.headRev) return undefined;
+  if (given >= member.encodedUntil) member.encodeOn();
   let after = given;
   if (member.state !== 'steady') {
     if (room.latest) skipToNewest(member);

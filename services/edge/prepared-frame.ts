@@ -4,6 +4,7 @@
  * A body that deflate would not make smaller by at least `minSavingBytes` is sent as it is, to everyone: the fragments'
  * own cost is counted, and a body that cannot save so much is not even tried.
  */
+import type { RevcastError } from '../shared/errors.js';
 import { deflateBody } from './compress-once.js';
 import type { EdgeCounters } from './counters.js';
 import { MessageRun, OPENING_BYTES, type Opened } from './message-run.js';
@@ -30,6 +31,8 @@ export class PreparedFrame {
     readonly lastRev: number,
     private readonly minSavingBytes: number,
     private readonly counters: EdgeCounters,
+    /** Why there is none: whoever comes to it is told that, and its subscription ends. */
+    readonly problem?: RevcastError,
   ) {
     this.bodyBytes = shared.length;
     counters.framesPrepared++;

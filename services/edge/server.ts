@@ -9,10 +9,14 @@ import type { Readiness } from '../log/readiness.js';
 import type { Commands } from './commands.js';
 import type { EdgeParts } from './edge-parts.js';
 import { answer, errorBody, refuse } from './http-answer.js';
+import { EtherpadEndpoint } from './etherpad-endpoint.js';
 import { Liveness } from './liveness.js';
+import { etherpadProtocol } from './protocols/etherpad.js';
+import { PadRooms } from './protocols/pad-rooms.js';
 import { plain } from './protocols/plain.js';
 import type { Protocol } from './protocols/protocol.js';
 import { Session, type SocketData } from './session.js';
+import type { SocketAccess } from './socket-access.js';
 import { SseEndpoint } from './sse-endpoint.js';
 import { readHandshake, type Refusal } from './upgrade.js';
 import { listen, type EdgeSocket } from './uws.js';
@@ -44,6 +48,7 @@ export class Server {
     this.liveness = new Liveness(this.sessions, parts);
     this.serve('/v1/ws', plain);
     new SseEndpoint(parts, commands, this.sessions, () => this.admits()).serve(this.app, '/v1/sse');
+    this.serveEtherpad();
     this.app.get('/healthz', (response) => {
       answer(response, '200 OK', { ok: true });
     });
@@ -99,7 +104,18 @@ export class Server {
     this.app.close();
   }
 
-  private serve(path: string, protocol: Protocol): void {
+  /** Viewers of pads, where a setting says which rooms are pads. */
+  private serveEtherpad(): void {
+    const { etherpadRooms } = this.parts.settings;
+    if (etherpadRooms === '') return;
+    const rooms = new PadRooms(etherpadRooms);
+    const protocol = etherpadProtocol(rooms);
+    const endpoint = new EtherpadEndpoint(this.parts, protocol, rooms, () => this.admits());
+    endpoint.servePads(this.app, '/p');
+    this.serve('/socket.io/', protocol, endpoint);
+  }
+
+  private serve(path: string, protocol: Protocol, access?: SocketAccess): void {
     const { settings } = this.parts;
     this.app.ws<SocketData>(path, {
       compression: settings.deflate === 'off' ? uWS.DISABLED : uWS.SHARED_COMPRESSOR,
@@ -108,19 +124,22 @@ export class Server {
       idleTimeout: IDLE_TIMEOUT_S,
       sendPingsAutomatically: false,
       upgrade: (response, request, context) => {
+        if (access?.refuses(response, request) === true) return;
         const decision = this.admits() ?? readHandshake(request, { deflate: settings.deflate !== 'off' });
         if (decision.kind === 'refuse') {
           refuse(response, decision);
           return;
         }
         const { key, protocol: subprotocol, extensions } = decision.handshake;
-        const data: SocketData = { protocol, deflates: extensions !== '' };
+        const conversation = access === undefined ? {} : { conversation: access.converse(request) };
+        const data: SocketData = { protocol, deflates: extensions !== '', ...conversation };
         response.upgrade(data, key, subprotocol, extensions, context);
       },
       open: (ws) => {
         const data = ws.getUserData();
         data.session = new Session(ws as EdgeSocket<SocketData>, data, this.parts);
         this.sessions.add(data.session);
+        data.session.onOpen();
       },
       message: (ws, message, isBinary) => {
         this.onMessage(ws, message, isBinary);
@@ -143,6 +162,10 @@ export class Server {
     });
     // What is no GET or has no sound key does not come to `upgrade`.
     this.app.any(path, (response, request) => {
+      if (access !== undefined && request.getHeader('upgrade') === '') {
+        access.onRequest(response, request);
+        return;
+      }
       const decision = readHandshake(request, { deflate: false });
       assert(decision.kind === 'refuse', 'a handshake is upgraded');
       refuse(response, decision);
@@ -160,7 +183,7 @@ export class Server {
         session.refuse('null', new RevcastError('too_large', text));
         return;
       }
-      this.commands.run(session, session.protocol.parse(message, isBinary));
+      for (const command of session.hear(message, isBinary)) this.commands.run(session, command);
     } catch (error) {
       // uWebSockets.js would print and go on: a fault of ours is logged, and ends this connection only.
       this.parts.logger.error({ err: asError(error) }, 'a message could not be handled');

@@ -20,7 +20,7 @@ import type { Member } from './member.js';
 import { OPENING_BYTES, type Opened } from './message-run.js';
 import type { RevisionRun } from './frames.js';
 import type { PreparedFrame } from './prepared-frame.js';
-import type { Encoding, Protocol, RequestId } from './protocols/protocol.js';
+import type { Conversation, Encoding, Protocol, RequestId, Said, Telling } from './protocols/protocol.js';
 import { DROPPED, type ClientSocket } from './uws.js';
 
 /** Largest output of one cork, in bytes, with the frames' headers. */
@@ -37,6 +37,8 @@ export interface SocketData {
   readonly deflates: boolean;
   /** What the transport adds to a message at most, in bytes; WebSocket frames' headers, if nothing is said. */
   readonly headerBytes?: number;
+  /** What the protocol keeps for this connection. */
+  readonly conversation?: Conversation;
   session?: Session;
 }
 
@@ -74,6 +76,7 @@ export class Session {
 
   private lastPing = Number.NEGATIVE_INFINITY;
   private ws: ClientSocket | undefined;
+  private readonly conversation: Conversation | undefined;
   /** How messages to this socket are compressed: by what was negotiated, and EDGE_DEFLATE. */
   private readonly deflate: 'off' | 'once' | 'per-socket';
   private readonly headerBytes: number;
@@ -90,6 +93,7 @@ export class Session {
   ) {
     this.ws = ws;
     this.protocol = data.protocol;
+    this.conversation = data.conversation;
     this.deflate = data.deflates ? parts.settings.deflate : 'off';
     this.headerBytes = data.headerBytes ?? HEADER_BYTES;
     this.lastSeen = parts.clock.monotonic();
@@ -103,13 +107,39 @@ export class Session {
     return this.members.find((member) => member.room.name === room && member.encoding.index === encoding.index);
   }
 
-  /** Sends a reply; a client that does not take its replies is cut off. */
+  get hasHeartbeat(): boolean {
+    return this.conversation !== undefined;
+  }
+
+  /** What the client says. */
+  hear(message: ArrayBuffer, isBinary: boolean): readonly Said[] {
+    if (this.ending !== undefined) return [];
+    return this.conversation?.hear(message, isBinary) ?? [this.protocol.parse(message, isBinary)];
+  }
+
+  /** The socket is open. */
+  onOpen(): void {
+    if (this.conversation !== undefined) this.tell(this.conversation.opening());
+  }
+
+  /** Sends a reply, unless it is empty; a client that does not take its replies is cut off. */
   reply(text: string): void {
+    if (text === '') return;
     if (this.ws?.send(text, false, false) === DROPPED) this.cut();
   }
 
   refuse(id: RequestId, error: RevcastError): void {
-    this.reply(this.protocol.refusal(id, error));
+    if (this.conversation === undefined) this.reply(this.protocol.refusal(id, error));
+    else this.tell(this.conversation.refusal(error));
+  }
+
+  /** Sends messages, and closes the connection where that is the end: in a turn of its own, for sockets close outside a cork. */
+  tell({ texts, end }: Telling): void {
+    if (this.ending !== undefined) return;
+    for (const text of texts) this.reply(text);
+    if (end === undefined) return;
+    this.ending = end;
+    this.parts.flusher.resume(this);
   }
 
   add(member: Member, cursor: number): void {
@@ -183,7 +213,8 @@ export class Session {
   pingOnce(now: number, everyMs: number): void {
     if (now - this.lastPing < everyMs) return;
     this.lastPing = now;
-    this.ws?.ping();
+    if (this.conversation === undefined) this.ws?.ping();
+    else this.reply(this.conversation.heartbeat() ?? '');
   }
 
   /** The socket is gone: leaves every room. Idempotent. */
@@ -224,7 +255,7 @@ export class Session {
     for (;;) {
       given = this.writeRun(ws, member, given);
       const frame = nextFrame(this.parts, member, given);
-      if (frame === undefined) break;
+      if (frame === undefined || this.ends(member, frame)) break;
       if (!this.fits(member, frame)) break;
       this.write(ws, member, frame);
       given = frame.lastRev;
@@ -234,6 +265,15 @@ export class Session {
     if (given > member.cursor) this.delivered(member, given);
     // Also a member whose socket was never blocked: the ring may overtake it before a flush comes to it.
     if (member.state !== 'steady') this.hasLaggards = true;
+  }
+
+  /** Whether the member's subscription ends here. Then in a turn of its own: members are being visited now. */
+  private ends(member: Member, { problem }: PreparedFrame): boolean {
+    if (problem === undefined) return false;
+    setImmediate(() => {
+      if (member.state !== 'closed') this.endSubscription(member, problem);
+    });
+    return true;
   }
 
   /** Whether the greeting fitted. */
@@ -268,7 +308,7 @@ export class Session {
     const { bodyBytes } = run.messages;
     const messages = run.messages.messages(openingBytes);
     // A page may reach beyond the room's head.
-    const end = Math.min(messages.length, member.room.ring.headRev + 1 - run.firstRev);
+    const end = Math.min(messages.length, Math.min(member.room.ring.headRev, member.encodedUntil) + 1 - run.firstRev);
     let { leftBytes } = cork;
     let at = given + 1 - run.firstRev;
     for (; at < end; at += 1) {
@@ -290,6 +330,7 @@ export class Session {
     const { room, page, state, batch, encoding } = member;
     const { ring } = room;
     const { frames } = this.parts;
+    if (given >= member.encodedUntil) member.encodeOn();
     if (batch || ring.headRev - given <= 1) return undefined;
     if (member.openingBytes > OPENING_BYTES || this.deflate === 'per-socket') return undefined;
     const deflates = this.deflate === 'once';
@@ -330,6 +371,7 @@ export class Session {
       return true;
     }
     const frame = nextFrame(this.parts, member, member.cursor);
+    if (frame !== undefined && this.ends(member, frame)) return false;
     if (frame !== undefined) {
       this.write(ws, member, frame);
       this.delivered(member, frame.lastRev);

@@ -1,5 +1,7 @@
 /** The edge's settings, with their limits. */
+import { z } from 'zod';
 import { oneOf, text, toggle, whole, type Setting, type Values } from '../shared/settings.js';
+import { templateProblem } from './protocols/pad-rooms.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -112,6 +114,16 @@ export const edgeSettings = {
     help: 'pages that may read event streams from another origin: origins, comma separated, or *',
     value: 'origins',
     parse: text.refine((value) => value.split(',').every(isOrigin), 'must be origins like https://a.example, or *'),
+    fallback: '',
+  },
+  etherpadRooms: {
+    env: 'EDGE_ETHERPAD_ROOMS',
+    help: 'rooms that viewers of Etherpad pads are given, for example pad:{pad}, as the Etherpad source has them; without it there are none',
+    value: 'template',
+    parse: z.string().superRefine((template, context) => {
+      const problem = templateProblem(template);
+      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+    }),
     fallback: '',
   },
   latestRooms: {

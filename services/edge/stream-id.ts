@@ -28,6 +28,12 @@ export function placePrefix(place: number, rooms: number): string {
   return rooms === 1 ? '' : `${place}:`;
 }
 
+/** The position that the text names; undefined: none. */
+export function parsePosition(text: string): ClientPosition | undefined {
+  const [, epoch, rev, tag] = POSITION.exec(text) ?? [];
+  return epoch === undefined ? undefined : { epoch, rev: Number(rev), ...(tag === undefined ? {} : { tag }) };
+}
+
 /** The places of `rooms` rooms that the id tells of. Throws `invalid_request`, which names `where` the id was. */
 export function parseStreamId(id: string, rooms: number, where: string): StreamPlace[] {
   const places = Array.from({ length: rooms }, (): StreamPlace => undefined);
@@ -46,9 +52,9 @@ export function parseStreamId(id: string, rooms: number, where: string): StreamP
 
 function parsePlace(text: string, where: string): StreamPlace {
   if (text === REFUSED) return 'refused';
-  const [, epoch, rev, tag] = POSITION.exec(text) ?? [];
-  if (epoch === undefined) throw notAnId(where);
-  return { epoch, rev: Number(rev), ...(tag === undefined ? {} : { tag }) };
+  const position = parsePosition(text);
+  if (position === undefined) throw notAnId(where);
+  return position;
 }
 
 function notAnId(where: string): RevcastError {

@@ -10,6 +10,9 @@ import { z } from 'zod';
 /** "Z:", length before, ">" or "<", by how much it changes (both in base 36), then the operations. */
 const CHANGESET = /^Z:([\da-z]{1,9})([<>])([\da-z]{1,9})[\da-z|*+=-]*\$/u;
 
+/** A number of an attribute, in base 36. */
+const ATTRIBUTE = /\*([\da-z]+)/gu;
+
 const attributePool = z.object({
   numToAttrib: z.record(z.string().regex(/^\d{1,9}$/u), z.tuple([z.string(), z.string()])),
   nextNum: z.int().min(0),
@@ -47,6 +50,16 @@ export function changesetLengths(changeset: string): { readonly before: number; 
   const before = Number.parseInt(length, 36);
   const after = sign === '>' ? before + Number.parseInt(change, 36) : before - Number.parseInt(change, 36);
   return after < 0 ? null : { before, after };
+}
+
+/** Whether operations name an attribute that the pool does not have: at that, clients break. */
+export function attributesMissing(operations: string, { numToAttrib }: PadRevision['apool']): boolean {
+  const bank = operations.indexOf('$');
+  const before = bank < 0 ? operations : operations.slice(0, bank);
+  for (const [, number = ''] of before.matchAll(ATTRIBUTE)) {
+    if (!Object.hasOwn(numToAttrib, Number.parseInt(number, 36))) return true;
+  }
+  return false;
 }
 
 /** The revision as a room stores it. */
