@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # Debian packages that tests need beside Node; installed where that is possible (test/setup/system-packages.sh).
-SYSTEM_PACKAGES := chromium iproute2 python3-websockets
+SYSTEM_PACKAGES := chromium curl iproute2 python3-websockets
 
 STAGES := npx --no-install tsx test/check/stages.ts
 # The nats-server that tests start: from the PATH, else fetched from Debian's packages into .tools/.

@@ -40,7 +40,7 @@ describe('a revision service on a real nats-server', () => {
   };
 
   /** The service's heads are the log's, and it answers each room whole. */
-  const agrees = async (): Promise<void> => {
+  const agrees = async (): Promise<true> => {
     const truth = await writer.log.heads(ROOMS);
     const heads = await service.reader.heads(ROOMS.map((room) => ({ room, position: null })));
     expect(new Map(heads.map(({ room, head }) => [room, head]))).toEqual(truth);
@@ -51,6 +51,7 @@ describe('a revision service on a real nats-server', () => {
       const revs = answer.kind === 'entries' ? answer.entries.flatMap(({ revisions }) => revisions).length : -1;
       expect(revs).toBe(head?.rev ?? 0);
     }
+    return true;
   };
 
   const confirmsFromMemory = () =>
@@ -74,7 +75,7 @@ describe('a revision service on a real nats-server', () => {
     }
     expect(service.counters().headsAsked - headsAsked).toBeLessThanOrEqual(2);
     expect(service.counters().logReads).toBe(logReads);
-    await agrees();
+    expect(await agrees()).toBe(true);
   });
 
   it('[R7] NATS is killed and started again: it goes on, and memory is used again', async () => {
@@ -89,7 +90,7 @@ describe('a revision service on a real nats-server', () => {
     await becomesReady(followed.log);
     await append(5);
     await confirmsFromMemory();
-    await agrees();
+    expect(await agrees()).toBe(true);
     expect(service.counters().restarts).toBe(0);
   });
 
@@ -97,12 +98,12 @@ describe('a revision service on a real nats-server', () => {
     await append(5);
     await confirmsFromMemory();
     await writer.link.request(`$JS.API.STREAM.PURGE.${STREAM}`, data({ filter: storedSubject('two') }), 5_000);
-    await agrees();
+    expect(await agrees()).toBe(true);
     await appendEntry(writer.log, 'two', 1, 3);
-    await agrees();
+    expect(await agrees()).toBe(true);
     await waitFor(() => service.counters().restarts > 0, { what: 'what was in memory is forgotten' });
     await confirmsFromMemory();
-    await agrees();
+    expect(await agrees()).toBe(true);
   });
 
   it('[R7] files put back to an older copy: nothing of what was lost is answered', async () => {
@@ -122,12 +123,12 @@ describe('a revision service on a real nats-server', () => {
     await becomesReady(writer.log);
     await becomesReady(followed.log);
 
-    await agrees();
+    expect(await agrees()).toBe(true);
     await append(3);
-    await agrees();
+    expect(await agrees()).toBe(true);
     await waitFor(() => service.counters().restarts > 0, { what: 'what was in memory is forgotten' });
     await confirmsFromMemory();
-    await agrees();
+    expect(await agrees()).toBe(true);
     await rm(copy, { recursive: true });
   });
 
@@ -142,8 +143,8 @@ describe('a revision service on a real nats-server', () => {
       },
       { what: 'the stream is there again', timeoutMs: 15_000 },
     );
-    await agrees();
+    expect(await agrees()).toBe(true);
     await confirmsFromMemory();
-    await agrees();
+    expect(await agrees()).toBe(true);
   });
 });
