@@ -4,6 +4,7 @@
  */
 import { logSettings, natsSettings } from '../log/settings.js';
 import { startEdge } from '../edge/main.js';
+import type { Publisher } from '../producer/contract.js';
 import { startProducer } from '../producer/main.js';
 import { producerSettings } from '../producer/settings.js';
 import { startRevision } from '../revision/main.js';
@@ -94,7 +95,7 @@ async function start(values: DevValues, scope: ServiceScope, { clock, stdin, std
   const log = startLog(scope, { settings: values, link, clock });
 
   const producer = listening(producerAddress(values), async () => {
-    const running = await startProducer({ settings: values, log, logger, clock });
+    const running = await startProducer({ settings: values, log, link, logger, clock });
     stack.add('producer', () => running.stop());
     return running;
   });
@@ -116,8 +117,9 @@ async function start(values: DevValues, scope: ServiceScope, { clock, stdin, std
     range: async (query) => (await revision).reader.range(query),
     snapshot: async (room) => (await revision).reader.snapshot(room),
   };
+  const publisher: Publisher = { publish: async (...asked) => (await producer).publisher.publish(...asked) };
   const edge = listening(edgeAddress(values), async () => {
-    const running = await startEdge({ settings: edgeValues(values), live: log, reader, logger, clock });
+    const running = await startEdge({ settings: edgeValues(values), live: log, reader, publisher, logger, clock });
     stack.add('edge', () => running.stop());
     return running;
   });

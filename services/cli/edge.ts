@@ -2,6 +2,7 @@
 import { openLiveLog } from '../log/open-log.js';
 import { natsSettings } from '../log/settings.js';
 import { startEdge } from '../edge/main.js';
+import { ProducerClient, producerClientSettings } from '../producer/rpc-client.js';
 import { RevisionClient, revisionClientSettings } from '../revision/rpc-client.js';
 import { configure, type Command } from './command.js';
 import { edgeFlags, edgeValues } from './edge-flags.js';
@@ -10,7 +11,13 @@ import { processSettings } from './process-settings.js';
 import { runService } from './run-service.js';
 import { edgeAddress, NEEDS_NATS, startLink } from './service-parts.js';
 
-const settings = { ...edgeFlags, ...revisionClientSettings, ...natsSettings, ...processSettings };
+const settings = {
+  ...edgeFlags,
+  ...revisionClientSettings,
+  ...producerClientSettings,
+  ...natsSettings,
+  ...processSettings,
+};
 
 export const edge: Command = {
   name: 'edge',
@@ -22,6 +29,7 @@ export const edge: Command = {
   settings: [
     { title: 'Edge', settings: edgeFlags },
     { title: 'Revision service', settings: revisionClientSettings },
+    { title: 'Publishing by clients', settings: producerClientSettings },
     { title: 'NATS', settings: natsSettings },
     { title: 'Process', settings: processSettings },
   ],
@@ -35,8 +43,9 @@ export const edge: Command = {
       const live = openLiveLog({ link, logger, clock });
       stack.add('live log', () => live.close());
       const reader = new RevisionClient({ link, settings: values, clock });
+      const publisher = new ProducerClient({ link, settings: values, clock });
       const running = await listening(edgeAddress(values), () =>
-        startEdge({ settings: edgeValues(values), live, reader, logger, clock }),
+        startEdge({ settings: edgeValues(values), live, reader, publisher, logger, clock }),
       );
       stack.add('edge', () => running.stop());
     });

@@ -42,7 +42,7 @@ export const producer: Command = {
       const log = startLog(scope, { settings: values, link, clock });
       const { logger, stack } = scope;
       const running = await listening(producerAddress(values), () =>
-        startProducer({ settings: values, log, logger, clock }),
+        startProducer({ settings: values, log, link, logger, clock }),
       );
       stack.add('producer', () => running.stop());
       await startSources(scope, { settings: values, log, appender: running.appender, clock, stdin });

@@ -15,6 +15,7 @@ import type { Session } from './session.js';
 type Subscribe = Extract<Command, { kind: 'subscribe' }>;
 type Unsubscribe = Extract<Command, { kind: 'unsubscribe' }>;
 type Ask = Extract<Command, { kind: 'ask' }>;
+type Publish = Extract<Command, { kind: 'publish' }>;
 
 /** A room that a client has asked for and is not in yet. */
 export interface Joining {
@@ -47,6 +48,11 @@ export class Commands {
           this.refuse(session, command.id, error, 'a question could not be answered');
         });
         return;
+      case 'publish':
+        this.publish(session, command).catch((error: unknown) => {
+          this.refuse(session, command.id, error, 'a publication failed');
+        });
+        return;
       case 'unsubscribe':
         this.unsubscribe(session, command);
         return;
@@ -70,6 +76,13 @@ export class Commands {
     } finally {
       session.asksUnderWay -= 1;
     }
+  }
+
+  private async publish(session: Session, { id, publication }: Publish): Promise<void> {
+    const { epoch, rev, firstRev, tag, time, duplicate } = await this.parts.publishing.publish(session, publication);
+    const { room } = publication;
+    const answer = { published: true, room, epoch, rev, firstRev, tag, time, duplicate };
+    session.reply(session.protocol.answer(id, JSON.stringify(answer)));
   }
 
   private unsubscribe(session: Session, { id, room, encoding = session.protocol }: Unsubscribe): void {

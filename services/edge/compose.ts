@@ -1,4 +1,5 @@
 /** Makes an edge's parts from what it is given. They know each other, so they are made in one place. */
+import type { Publisher } from '../producer/contract.js';
 import { CatchUp } from './catch-up.js';
 import { EdgeCounters } from './counters.js';
 import type { EdgeParts } from './edge-parts.js';
@@ -6,13 +7,18 @@ import { Flusher } from './flusher.js';
 import { Frames } from './frames.js';
 import { HeadLookup } from './head-lookup.js';
 import { Pages } from './pages.js';
+import { Publishing } from './publishing.js';
 import { RingBudget } from './ring-budget.js';
 import { newRing } from './ring-choice.js';
 import { roomMatcher } from './room-pattern.js';
 import { Rooms } from './rooms.js';
 import { Snapshots } from './snapshots.js';
 
-export function composeEdge(given: Pick<EdgeParts, 'settings' | 'live' | 'reader' | 'logger' | 'clock'>): EdgeParts {
+export interface GivenParts extends Pick<EdgeParts, 'settings' | 'live' | 'reader' | 'logger' | 'clock'> {
+  readonly publisher?: Publisher | undefined;
+}
+
+export function composeEdge(given: GivenParts): EdgeParts {
   const { settings, reader, logger, clock } = given;
   const counters = new EdgeCounters();
   const budget = new RingBudget(settings.ringTotalBytes, counters);
@@ -24,6 +30,7 @@ export function composeEdge(given: Pick<EdgeParts, 'settings' | 'live' | 'reader
     snapshots: new Snapshots(reader, clock, settings.snapshotCacheBytes),
     frames: new Frames({ minSavingBytes: settings.deflateMinSaving, shared: settings.fanout === 'prepared' }, counters),
     catchUp: new CatchUp(shared),
+    publishing: new Publishing({ ...shared, publisher: given.publisher }),
     isLatest: roomMatcher(settings.latestRooms),
     newRing: () =>
       newRing(

@@ -16,6 +16,9 @@ export class EdgeCounters {
   deliveries = 0;
   /** Snapshots given to sockets. */
   snapshotsSent = 0;
+  /** Publications of clients that were stored, and those that were refused, failed, or whose outcome is not known. */
+  publishes = 0;
+  publishesFailed = 0;
   /** Turns in which members were visited. */
   flushes = 0;
   /** Sockets written to by flushes. */

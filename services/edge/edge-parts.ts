@@ -10,6 +10,7 @@ import type { FrameRing } from './frame-ring.js';
 import type { Frames } from './frames.js';
 import type { HeadLookup } from './head-lookup.js';
 import type { Pages } from './pages.js';
+import type { Publishing } from './publishing.js';
 import type { Rooms } from './rooms.js';
 import type { EdgeSettings } from './settings.js';
 import type { Slot } from './slot.js';
@@ -28,6 +29,7 @@ export interface EdgeParts {
   readonly frames: Frames;
   readonly flusher: Flusher;
   readonly catchUp: CatchUp;
+  readonly publishing: Publishing;
   readonly rooms: Rooms;
   isLatest(room: string): boolean;
   newRing(): FrameRing<Slot>;

@@ -4,6 +4,7 @@ import type { Running } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
 import type { LiveLog } from '../log/log.js';
 import { PROBE_ROOM, Readiness } from '../log/readiness.js';
+import type { Publisher } from '../producer/contract.js';
 import type { RevisionReader } from '../revision/contract.js';
 import { compressOnceWorks } from './compress-check.js';
 import { Commands } from './commands.js';
@@ -17,6 +18,8 @@ export interface EdgeOptions {
   /** Stays the caller's to close. */
   readonly live: LiveLog;
   readonly reader: RevisionReader;
+  /** What clients publish goes there; absent: they may not, whatever the settings say. */
+  readonly publisher?: Publisher | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
   /** Whether this build of uWebSockets.js can send a frame that was compressed once; asked at start. */
@@ -31,9 +34,9 @@ export interface Edge extends Running {
 
 /** Starts an edge. Throws when its port cannot be had. It listens whether or not the log can be reached. */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
-  const { live, reader, logger, clock } = options;
+  const { live, reader, publisher, logger, clock } = options;
   const settings = await withPossibleDeflate(options);
-  const parts = composeEdge({ settings, live, reader, logger, clock });
+  const parts = composeEdge({ settings, live, reader, publisher, logger, clock });
   const { counters, rooms } = parts;
   const ask = () => reader.heads([{ room: PROBE_ROOM, position: null }]);
   const readiness = new Readiness({ status: () => live.status(), ask, clock });

@@ -91,6 +91,7 @@ export class Server {
     if (this.listening !== undefined) uWS.us_listen_socket_close(this.listening);
     const { clock } = this.parts;
     const end = clock.monotonic() + drainMs;
+    await this.parts.publishing.stop(drainMs);
     const lingers = this.sessions.size > 0;
     let turn = 0;
     for (const session of this.sessions) {

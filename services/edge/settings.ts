@@ -126,6 +126,28 @@ export const edgeSettings = {
     }),
     fallback: '',
   },
+  publishRooms: {
+    env: 'EDGE_PUBLISH_ROOMS',
+    help: 'rooms that any client of this edge may publish to: names, or prefixes that end in *, comma separated; none by default',
+    value: 'rooms',
+    parse: text,
+    fallback: '',
+  },
+  publishPerSocket: number(
+    'EDGE_PUBLISH_PER_SOCKET',
+    'publications of one client under way or waiting for their turn; further ones are refused with overloaded',
+    'publications',
+    [1, 10_000],
+    16,
+  ),
+  publishMax: number('EDGE_PUBLISH_MAX', 'and of all clients together', 'publications', [1, 1_000_000], 1_024),
+  publishTimeoutMs: number(
+    'EDGE_PUBLISH_TIMEOUT_MS',
+    'how long a publication may take, with all tries; then it is answered log_unavailable, or outcome_unknown if it may have been stored',
+    'ms',
+    [100, 600_000],
+    10_000,
+  ),
   latestRooms: {
     env: 'EDGE_LATEST_ROOMS',
     help: 'rooms whose lagging clients skip to the newest revision: names, or prefixes that end in *, comma separated',

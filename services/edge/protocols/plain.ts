@@ -7,6 +7,7 @@
  */
 import { z } from 'zod';
 import { RevcastError } from '../../shared/errors.js';
+import { members, wholeValue } from '../../shared/json-text.js';
 import { parseRoomName } from '../../shared/room-name.js';
 import { revisionJson } from '../../log/revision-json.js';
 import type { ClientPosition } from '../../revision/contract.js';
@@ -30,10 +31,17 @@ const SubscribeParams = z.strictObject({
     .optional(),
   batch: z.boolean().optional(),
 });
+const PublishParams = z.strictObject({
+  room: z.string(),
+  /** Taken from the message's text, see dataOf. */
+  data: z.unknown(),
+  expectedRev: z.int().min(0).optional(),
+  key: z.string().optional(),
+});
 const RoomParams = z.strictObject({ room: z.string() });
 
-/** A reader of one method's parameters; throws RevcastError or ZodError. */
-export type Method = (id: RequestId, params: unknown) => Command;
+/** A reader of one method's parameters; throws RevcastError or ZodError. `text` is the whole message, as it was written. */
+export type Method = (id: RequestId, params: unknown, text: string) => Command;
 export type Methods = ReadonlyMap<string, Method>;
 
 const METHODS: Methods = new Map<string, Method>([
@@ -42,6 +50,19 @@ const METHODS: Methods = new Map<string, Method>([
     (id, params) => {
       const { room, since, batch = false } = SubscribeParams.parse(params);
       return { kind: 'subscribe', id, room: parseRoomName(room), since: sinceOf(since), batch };
+    },
+  ],
+  [
+    'publish',
+    (id, params, text) => {
+      const { room, expectedRev, key } = PublishParams.parse(params);
+      const publication = {
+        room: parseRoomName(room),
+        data: dataOf(text),
+        ...(expectedRev === undefined ? {} : { expectedRev }),
+        ...(key === undefined ? {} : { key }),
+      };
+      return { kind: 'publish', id, publication };
     },
   ],
   ['unsubscribe', (id, params) => ({ kind: 'unsubscribe', id, room: parseRoomName(RoomParams.parse(params).room) })],
@@ -103,9 +124,11 @@ export function subscribedText(room: string, { epoch, rev, tag }: ClientPosition
 
 function parse(methods: Methods, message: ArrayBuffer, isBinary: boolean): Command {
   if (isBinary) return refused(NO_ID, new RevcastError('binary_unsupported', 'this protocol is text only'));
+  let text: string;
   let request: unknown;
   try {
-    request = JSON.parse(decoder.decode(message));
+    text = decoder.decode(message);
+    request = JSON.parse(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return refused(NO_ID, new RevcastError('invalid_json', `the message is not JSON: ${reason}`));
@@ -113,10 +136,10 @@ function parse(methods: Methods, message: ArrayBuffer, isBinary: boolean): Comma
   if (typeof request !== 'object' || request === null || Array.isArray(request)) {
     return refused(NO_ID, new RevcastError('invalid_request', 'a request is an object {id, method, params}'));
   }
-  return parseRequest(methods, request);
+  return parseRequest(methods, request, text);
 }
 
-function parseRequest(methods: Methods, request: object): Command {
+function parseRequest(methods: Methods, request: object, text: string): Command {
   const { id, method, params } = request as { id?: unknown; method?: unknown; params?: unknown };
   if (!isId(id)) {
     const message = `id must be a string of at most ${MAX_ID_BYTES} bytes or a whole number`;
@@ -135,12 +158,20 @@ function parseRequest(methods: Methods, request: object): Command {
     );
   }
   try {
-    return read(name, params);
+    return read(name, params, text);
   } catch (error) {
     if (error instanceof RevcastError) return refused(name, error);
     if (error instanceof z.ZodError) return refused(name, new RevcastError('invalid_request', describe(error)));
     throw error;
   }
+}
+
+/** The data of a publication, as its client wrote it: a parsed number would be spelled anew. */
+function dataOf(text: string): Buffer {
+  const params = members(text, wholeValue(text)).get('params');
+  const data = params === undefined ? undefined : members(text, params).get('data');
+  if (data === undefined) throw new RevcastError('invalid_request', 'params.data: is missing');
+  return Buffer.from(text.slice(data.start, data.end));
 }
 
 function isId(id: unknown): id is string | number {

@@ -9,6 +9,7 @@
 import type { RevcastError } from '../../shared/errors.js';
 import type { Snapshot } from '../../log/log.js';
 import type { ClientPosition } from '../../revision/contract.js';
+import type { ClientPublication } from '../publishing.js';
 import type { Slot } from '../slot.js';
 
 /**
@@ -40,6 +41,7 @@ export type Command =
   | { readonly kind: 'unsubscribe'; readonly id: RequestId; readonly room: string; readonly encoding?: Encoding }
   /** Something to find out: JSON text, or a RevcastError that is thrown. In the same turn where that is possible. */
   | { readonly kind: 'ask'; readonly id: RequestId; readonly find: () => string | Promise<string> }
+  | { readonly kind: 'publish'; readonly id: RequestId; readonly publication: ClientPublication }
   | { readonly kind: 'ping'; readonly id: RequestId }
   | { readonly kind: 'refused'; readonly id: RequestId; readonly error: RevcastError };
 

@@ -302,6 +302,280 @@ export namespace revcast {
         }
     }
 
+    /** Namespace producer. */
+    namespace producer {
+
+        /**
+         * Properties of an AppendRequest.
+         * @deprecated Use revcast.producer.AppendRequest.$Properties instead.
+         */
+        interface IAppendRequest extends revcast.producer.AppendRequest.$Properties {
+        }
+
+        /** Represents an AppendRequest. */
+        class AppendRequest {
+
+            /**
+             * Constructs a new AppendRequest.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: revcast.producer.AppendRequest.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** AppendRequest room. */
+            room: string;
+
+            /** AppendRequest data. */
+            data: Uint8Array;
+
+            /** AppendRequest key. */
+            key: string;
+
+            /** AppendRequest expectedRev. */
+            expectedRev?: (number|null);
+
+            /**
+             * Encodes the specified AppendRequest message. Does not implicitly {@link revcast.producer.AppendRequest.verify|verify} messages.
+             * @param message AppendRequest message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: revcast.producer.AppendRequest.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes an AppendRequest message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {revcast.producer.AppendRequest & revcast.producer.AppendRequest.$Shape} AppendRequest
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): revcast.producer.AppendRequest & revcast.producer.AppendRequest.$Shape;
+
+            /**
+             * Gets the type url for AppendRequest
+             * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns The type url
+             */
+            static getTypeUrl(prefix?: string): string;
+        }
+
+        namespace AppendRequest {
+
+            /** Properties of an AppendRequest. */
+            interface $Properties {
+
+                /** AppendRequest room */
+                room?: (string|null);
+
+                /** AppendRequest data */
+                data?: (Uint8Array|null);
+
+                /** AppendRequest key */
+                key?: (string|null);
+
+                /** AppendRequest expectedRev */
+                expectedRev?: (number|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of an AppendRequest. */
+            type $Shape = revcast.producer.AppendRequest.$Properties;
+        }
+
+        /**
+         * Properties of an AppendReply.
+         * @deprecated Use revcast.producer.AppendReply.$Properties instead.
+         */
+        interface IAppendReply extends revcast.producer.AppendReply.$Properties {
+        }
+
+        /** Represents an AppendReply. */
+        class AppendReply {
+
+            /**
+             * Constructs a new AppendReply.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: revcast.producer.AppendReply.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** AppendReply epoch. */
+            epoch: string;
+
+            /** AppendReply rev. */
+            rev: number;
+
+            /** AppendReply firstRev. */
+            firstRev: number;
+
+            /** AppendReply tag. */
+            tag: number;
+
+            /** AppendReply seq. */
+            seq: number;
+
+            /** AppendReply time. */
+            time: number;
+
+            /** AppendReply duplicate. */
+            duplicate: boolean;
+
+            /** AppendReply error. */
+            error?: (revcast.producer.Error.$Properties|null);
+
+            /**
+             * Encodes the specified AppendReply message. Does not implicitly {@link revcast.producer.AppendReply.verify|verify} messages.
+             * @param message AppendReply message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: revcast.producer.AppendReply.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes an AppendReply message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {revcast.producer.AppendReply & revcast.producer.AppendReply.$Shape} AppendReply
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): revcast.producer.AppendReply & revcast.producer.AppendReply.$Shape;
+
+            /**
+             * Gets the type url for AppendReply
+             * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns The type url
+             */
+            static getTypeUrl(prefix?: string): string;
+        }
+
+        namespace AppendReply {
+
+            /** Properties of an AppendReply. */
+            interface $Properties {
+
+                /** AppendReply epoch */
+                epoch?: (string|null);
+
+                /** AppendReply rev */
+                rev?: (number|null);
+
+                /** AppendReply firstRev */
+                firstRev?: (number|null);
+
+                /** AppendReply tag */
+                tag?: (number|null);
+
+                /** AppendReply seq */
+                seq?: (number|null);
+
+                /** AppendReply time */
+                time?: (number|null);
+
+                /** AppendReply duplicate */
+                duplicate?: (boolean|null);
+
+                /** AppendReply error */
+                error?: (revcast.producer.Error.$Properties|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of an AppendReply. */
+            type $Shape = revcast.producer.AppendReply.$Properties;
+        }
+
+        /**
+         * Properties of an Error.
+         * @deprecated Use revcast.producer.Error.$Properties instead.
+         */
+        interface IError extends revcast.producer.Error.$Properties {
+        }
+
+        /** Represents an Error. */
+        class Error {
+
+            /**
+             * Constructs a new Error.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: revcast.producer.Error.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** Error code. */
+            code: string;
+
+            /** Error message. */
+            message: string;
+
+            /** Error retryable. */
+            retryable: boolean;
+
+            /** Error details. */
+            details: string;
+
+            /**
+             * Encodes the specified Error message. Does not implicitly {@link revcast.producer.Error.verify|verify} messages.
+             * @param message Error message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: revcast.producer.Error.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes an Error message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {revcast.producer.Error & revcast.producer.Error.$Shape} Error
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): revcast.producer.Error & revcast.producer.Error.$Shape;
+
+            /**
+             * Gets the type url for Error
+             * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns The type url
+             */
+            static getTypeUrl(prefix?: string): string;
+        }
+
+        namespace Error {
+
+            /** Properties of an Error. */
+            interface $Properties {
+
+                /** Error code */
+                code?: (string|null);
+
+                /** Error message */
+                message?: (string|null);
+
+                /** Error retryable */
+                retryable?: (boolean|null);
+
+                /** Error details */
+                details?: (string|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of an Error. */
+            type $Shape = revcast.producer.Error.$Properties;
+        }
+    }
+
     /** Namespace revision. */
     namespace revision {
 

@@ -820,6 +820,732 @@ export const revcast = $root.revcast = (() => {
         return log;
     })();
 
+    revcast.producer = (function() {
+
+        /**
+         * Namespace producer.
+         * @memberof revcast
+         * @namespace
+         */
+        const producer = {};
+
+        producer.AppendRequest = (function() {
+
+            /**
+             * Properties of an AppendRequest.
+             * @typedef {Object} revcast.producer.AppendRequest.$Properties
+             * @property {string|null} [room] AppendRequest room
+             * @property {Uint8Array|null} [data] AppendRequest data
+             * @property {string|null} [key] AppendRequest key
+             * @property {number|null} [expectedRev] AppendRequest expectedRev
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+
+            /**
+             * Properties of an AppendRequest.
+             * @memberof revcast.producer
+             * @interface IAppendRequest
+             * @augments revcast.producer.AppendRequest.$Properties
+             * @deprecated Use revcast.producer.AppendRequest.$Properties instead.
+             */
+
+            /**
+             * Shape of an AppendRequest.
+             * @typedef {revcast.producer.AppendRequest.$Properties} revcast.producer.AppendRequest.$Shape
+             */
+
+            /**
+             * Constructs a new AppendRequest.
+             * @memberof revcast.producer
+             * @classdesc Represents an AppendRequest.
+             * @constructor
+             * @param {revcast.producer.AppendRequest.$Properties=} [properties] Properties to set
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+            const AppendRequest = function (properties) {
+                if (properties)
+                    for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                        if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                            this[keys[i]] = properties[keys[i]];
+            };
+
+            /**
+             * AppendRequest room.
+             * @member {string} room
+             * @memberof revcast.producer.AppendRequest
+             * @instance
+             */
+            AppendRequest.prototype.room = "";
+
+            /**
+             * AppendRequest data.
+             * @member {Uint8Array} data
+             * @memberof revcast.producer.AppendRequest
+             * @instance
+             */
+            AppendRequest.prototype.data = $util.newBuffer([]);
+
+            /**
+             * AppendRequest key.
+             * @member {string} key
+             * @memberof revcast.producer.AppendRequest
+             * @instance
+             */
+            AppendRequest.prototype.key = "";
+
+            /**
+             * AppendRequest expectedRev.
+             * @member {number|null|undefined} expectedRev
+             * @memberof revcast.producer.AppendRequest
+             * @instance
+             */
+            AppendRequest.prototype.expectedRev = null;
+
+            // OneOf field names bound to virtual getters and setters
+            let $oneOfFields;
+
+            // Virtual OneOf for proto3 optional field
+            $Object.defineProperty(AppendRequest.prototype, "_expectedRev", {
+                get: $util.oneOfGetter($oneOfFields = ["expectedRev"]),
+                set: $util.oneOfSetter($oneOfFields)
+            });
+
+            /**
+             * Encodes the specified AppendRequest message. Does not implicitly {@link revcast.producer.AppendRequest.verify|verify} messages.
+             * @function encode
+             * @memberof revcast.producer.AppendRequest
+             * @static
+             * @param {revcast.producer.AppendRequest.$Properties} message AppendRequest message or plain object to encode
+             * @param {$protobuf.Writer} [writer] Writer to encode to
+             * @returns {$protobuf.Writer} Writer
+             */
+            AppendRequest.encode = function (message, writer, _depth) {
+                if (!writer)
+                    writer = $Writer.create();
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $util.recursionLimit)
+                    throw $Error("max depth exceeded");
+                if (message.room != null && $Object.hasOwnProperty.call(message, "room") && message.room !== "")
+                    writer.uint32(/* id 1, wireType 2 =*/10).string(message.room);
+                if (message.data != null && $Object.hasOwnProperty.call(message, "data") && message.data.length)
+                    writer.uint32(/* id 2, wireType 2 =*/18).bytes(message.data);
+                if (message.key != null && $Object.hasOwnProperty.call(message, "key") && message.key !== "")
+                    writer.uint32(/* id 3, wireType 2 =*/26).string(message.key);
+                if (message.expectedRev != null && $Object.hasOwnProperty.call(message, "expectedRev"))
+                    writer.uint32(/* id 4, wireType 0 =*/32).uint64(message.expectedRev);
+                if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                    for (let i = 0; i < message.$unknowns.length; ++i)
+                        writer.raw(message.$unknowns[i]);
+                return writer;
+            };
+
+            /**
+             * Decodes an AppendRequest message from the specified reader or buffer.
+             * @function decode
+             * @memberof revcast.producer.AppendRequest
+             * @static
+             * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+             * @param {number} [length] Message length if known beforehand
+             * @returns {revcast.producer.AppendRequest & revcast.producer.AppendRequest.$Shape} AppendRequest
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            AppendRequest.decode = function (reader, length, _end, _depth, _target) {
+                if (!(reader instanceof $Reader))
+                    reader = $Reader.create(reader);
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $Reader.recursionLimit)
+                    throw $Error("max depth exceeded");
+                let end, message, value;
+                if (length === $undefined)
+                    end = reader.len;
+                else {
+                    end = reader.pos + length;
+                    if (end > reader.len)
+                        throw $RangeError("index out of range");
+                    length = reader.len;
+                    reader.len = end;
+                }
+                message = _target || new $root.revcast.producer.AppendRequest();
+                while (reader.pos < end) {
+                    let start = reader.pos;
+                    let tag = reader.tag();
+                    if (tag === _end) {
+                        _end = $undefined;
+                        break;
+                    }
+                    let wireType = tag & 7;
+                    switch (tag >>>= 3) {
+                    case 1: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.stringVerify()).length)
+                                message.room = value;
+                            else
+                                delete message.room;
+                            continue;
+                        }
+                    case 2: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.bytes()).length)
+                                message.data = value;
+                            else
+                                delete message.data;
+                            continue;
+                        }
+                    case 3: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.stringVerify()).length)
+                                message.key = value;
+                            else
+                                delete message.key;
+                            continue;
+                        }
+                    case 4: {
+                            if (wireType !== 0)
+                                break;
+                            message.expectedRev = reader.uint64();
+                            message._expectedRev = "expectedRev";
+                            continue;
+                        }
+                    }
+                    reader.skipType(wireType, _depth, tag);
+                    if (!reader.discardUnknown) {
+                        $util.makeProp(message, "$unknowns", false);
+                        (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                    }
+                }
+                if (length !== $undefined) {
+                    if (reader.pos !== end)
+                        throw $RangeError("index out of range");
+                    reader.len = length;
+                }
+                if (_end !== $undefined)
+                    throw $Error("missing end group");
+                return message;
+            };
+
+            /**
+             * Gets the type url for AppendRequest
+             * @function getTypeUrl
+             * @memberof revcast.producer.AppendRequest
+             * @static
+             * @param {string} [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns {string} The type url
+             */
+            AppendRequest.getTypeUrl = function(prefix) {
+                if (prefix === $undefined)
+                    prefix = "type.googleapis.com";
+                return prefix + "/revcast.producer.AppendRequest";
+            };
+
+            return AppendRequest;
+        })();
+
+        producer.AppendReply = (function() {
+
+            /**
+             * Properties of an AppendReply.
+             * @typedef {Object} revcast.producer.AppendReply.$Properties
+             * @property {string|null} [epoch] AppendReply epoch
+             * @property {number|null} [rev] AppendReply rev
+             * @property {number|null} [firstRev] AppendReply firstRev
+             * @property {number|null} [tag] AppendReply tag
+             * @property {number|null} [seq] AppendReply seq
+             * @property {number|null} [time] AppendReply time
+             * @property {boolean|null} [duplicate] AppendReply duplicate
+             * @property {revcast.producer.Error.$Properties|null} [error] AppendReply error
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+
+            /**
+             * Properties of an AppendReply.
+             * @memberof revcast.producer
+             * @interface IAppendReply
+             * @augments revcast.producer.AppendReply.$Properties
+             * @deprecated Use revcast.producer.AppendReply.$Properties instead.
+             */
+
+            /**
+             * Shape of an AppendReply.
+             * @typedef {revcast.producer.AppendReply.$Properties} revcast.producer.AppendReply.$Shape
+             */
+
+            /**
+             * Constructs a new AppendReply.
+             * @memberof revcast.producer
+             * @classdesc Represents an AppendReply.
+             * @constructor
+             * @param {revcast.producer.AppendReply.$Properties=} [properties] Properties to set
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+            const AppendReply = function (properties) {
+                if (properties)
+                    for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                        if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                            this[keys[i]] = properties[keys[i]];
+            };
+
+            /**
+             * AppendReply epoch.
+             * @member {string} epoch
+             * @memberof revcast.producer.AppendReply
+             * @instance
+             */
+            AppendReply.prototype.epoch = "";
+
+            /**
+             * AppendReply rev.
+             * @member {number} rev
+             * @memberof revcast.producer.AppendReply
+             * @instance
+             */
+            AppendReply.prototype.rev = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+
+            /**
+             * AppendReply firstRev.
+             * @member {number} firstRev
+             * @memberof revcast.producer.AppendReply
+             * @instance
+             */
+            AppendReply.prototype.firstRev = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+
+            /**
+             * AppendReply tag.
+             * @member {number} tag
+             * @memberof revcast.producer.AppendReply
+             * @instance
+             */
+            AppendReply.prototype.tag = 0;
+
+            /**
+             * AppendReply seq.
+             * @member {number} seq
+             * @memberof revcast.producer.AppendReply
+             * @instance
+             */
+            AppendReply.prototype.seq = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+
+            /**
+             * AppendReply time.
+             * @member {number} time
+             * @memberof revcast.producer.AppendReply
+             * @instance
+             */
+            AppendReply.prototype.time = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+
+            /**
+             * AppendReply duplicate.
+             * @member {boolean} duplicate
+             * @memberof revcast.producer.AppendReply
+             * @instance
+             */
+            AppendReply.prototype.duplicate = false;
+
+            /**
+             * AppendReply error.
+             * @member {revcast.producer.Error.$Properties|null|undefined} error
+             * @memberof revcast.producer.AppendReply
+             * @instance
+             */
+            AppendReply.prototype.error = null;
+
+            /**
+             * Encodes the specified AppendReply message. Does not implicitly {@link revcast.producer.AppendReply.verify|verify} messages.
+             * @function encode
+             * @memberof revcast.producer.AppendReply
+             * @static
+             * @param {revcast.producer.AppendReply.$Properties} message AppendReply message or plain object to encode
+             * @param {$protobuf.Writer} [writer] Writer to encode to
+             * @returns {$protobuf.Writer} Writer
+             */
+            AppendReply.encode = function (message, writer, _depth) {
+                if (!writer)
+                    writer = $Writer.create();
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $util.recursionLimit)
+                    throw $Error("max depth exceeded");
+                if (message.epoch != null && $Object.hasOwnProperty.call(message, "epoch") && message.epoch !== "")
+                    writer.uint32(/* id 1, wireType 2 =*/10).string(message.epoch);
+                if (message.rev != null && $Object.hasOwnProperty.call(message, "rev") && (typeof message.rev === "object" ? message.rev.low || message.rev.high : message.rev !== 0))
+                    writer.uint32(/* id 2, wireType 0 =*/16).uint64(message.rev);
+                if (message.firstRev != null && $Object.hasOwnProperty.call(message, "firstRev") && (typeof message.firstRev === "object" ? message.firstRev.low || message.firstRev.high : message.firstRev !== 0))
+                    writer.uint32(/* id 3, wireType 0 =*/24).uint64(message.firstRev);
+                if (message.tag != null && $Object.hasOwnProperty.call(message, "tag") && message.tag !== 0)
+                    writer.uint32(/* id 4, wireType 5 =*/37).fixed32(message.tag);
+                if (message.seq != null && $Object.hasOwnProperty.call(message, "seq") && (typeof message.seq === "object" ? message.seq.low || message.seq.high : message.seq !== 0))
+                    writer.uint32(/* id 5, wireType 0 =*/40).uint64(message.seq);
+                if (message.time != null && $Object.hasOwnProperty.call(message, "time") && (typeof message.time === "object" ? message.time.low || message.time.high : message.time !== 0))
+                    writer.uint32(/* id 6, wireType 0 =*/48).uint64(message.time);
+                if (message.duplicate != null && $Object.hasOwnProperty.call(message, "duplicate") && message.duplicate !== false)
+                    writer.uint32(/* id 7, wireType 0 =*/56).bool(message.duplicate);
+                if (message.error != null && $Object.hasOwnProperty.call(message, "error"))
+                    $root.revcast.producer.Error.encode(message.error, writer.uint32(/* id 8, wireType 2 =*/66).fork(), _depth + 1).ldelim();
+                if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                    for (let i = 0; i < message.$unknowns.length; ++i)
+                        writer.raw(message.$unknowns[i]);
+                return writer;
+            };
+
+            /**
+             * Decodes an AppendReply message from the specified reader or buffer.
+             * @function decode
+             * @memberof revcast.producer.AppendReply
+             * @static
+             * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+             * @param {number} [length] Message length if known beforehand
+             * @returns {revcast.producer.AppendReply & revcast.producer.AppendReply.$Shape} AppendReply
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            AppendReply.decode = function (reader, length, _end, _depth, _target) {
+                if (!(reader instanceof $Reader))
+                    reader = $Reader.create(reader);
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $Reader.recursionLimit)
+                    throw $Error("max depth exceeded");
+                let end, message, value;
+                if (length === $undefined)
+                    end = reader.len;
+                else {
+                    end = reader.pos + length;
+                    if (end > reader.len)
+                        throw $RangeError("index out of range");
+                    length = reader.len;
+                    reader.len = end;
+                }
+                message = _target || new $root.revcast.producer.AppendReply();
+                while (reader.pos < end) {
+                    let start = reader.pos;
+                    let tag = reader.tag();
+                    if (tag === _end) {
+                        _end = $undefined;
+                        break;
+                    }
+                    let wireType = tag & 7;
+                    switch (tag >>>= 3) {
+                    case 1: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.stringVerify()).length)
+                                message.epoch = value;
+                            else
+                                delete message.epoch;
+                            continue;
+                        }
+                    case 2: {
+                            if (wireType !== 0)
+                                break;
+                            if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                                message.rev = value;
+                            else
+                                delete message.rev;
+                            continue;
+                        }
+                    case 3: {
+                            if (wireType !== 0)
+                                break;
+                            if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                                message.firstRev = value;
+                            else
+                                delete message.firstRev;
+                            continue;
+                        }
+                    case 4: {
+                            if (wireType !== 5)
+                                break;
+                            if (value = reader.fixed32())
+                                message.tag = value;
+                            else
+                                delete message.tag;
+                            continue;
+                        }
+                    case 5: {
+                            if (wireType !== 0)
+                                break;
+                            if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                                message.seq = value;
+                            else
+                                delete message.seq;
+                            continue;
+                        }
+                    case 6: {
+                            if (wireType !== 0)
+                                break;
+                            if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                                message.time = value;
+                            else
+                                delete message.time;
+                            continue;
+                        }
+                    case 7: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.bool())
+                                message.duplicate = value;
+                            else
+                                delete message.duplicate;
+                            continue;
+                        }
+                    case 8: {
+                            if (wireType !== 2)
+                                break;
+                            message.error = $root.revcast.producer.Error.decode(reader, reader.size(), $undefined, _depth + 1, message.error);
+                            continue;
+                        }
+                    }
+                    reader.skipType(wireType, _depth, tag);
+                    if (!reader.discardUnknown) {
+                        $util.makeProp(message, "$unknowns", false);
+                        (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                    }
+                }
+                if (length !== $undefined) {
+                    if (reader.pos !== end)
+                        throw $RangeError("index out of range");
+                    reader.len = length;
+                }
+                if (_end !== $undefined)
+                    throw $Error("missing end group");
+                return message;
+            };
+
+            /**
+             * Gets the type url for AppendReply
+             * @function getTypeUrl
+             * @memberof revcast.producer.AppendReply
+             * @static
+             * @param {string} [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns {string} The type url
+             */
+            AppendReply.getTypeUrl = function(prefix) {
+                if (prefix === $undefined)
+                    prefix = "type.googleapis.com";
+                return prefix + "/revcast.producer.AppendReply";
+            };
+
+            return AppendReply;
+        })();
+
+        producer.Error = (function() {
+
+            /**
+             * Properties of an Error.
+             * @typedef {Object} revcast.producer.Error.$Properties
+             * @property {string|null} [code] Error code
+             * @property {string|null} [message] Error message
+             * @property {boolean|null} [retryable] Error retryable
+             * @property {string|null} [details] Error details
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+
+            /**
+             * Properties of an Error.
+             * @memberof revcast.producer
+             * @interface IError
+             * @augments revcast.producer.Error.$Properties
+             * @deprecated Use revcast.producer.Error.$Properties instead.
+             */
+
+            /**
+             * Shape of an Error.
+             * @typedef {revcast.producer.Error.$Properties} revcast.producer.Error.$Shape
+             */
+
+            /**
+             * Constructs a new Error.
+             * @memberof revcast.producer
+             * @classdesc Represents an Error.
+             * @constructor
+             * @param {revcast.producer.Error.$Properties=} [properties] Properties to set
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+            const Error = function (properties) {
+                if (properties)
+                    for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                        if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                            this[keys[i]] = properties[keys[i]];
+            };
+
+            /**
+             * Error code.
+             * @member {string} code
+             * @memberof revcast.producer.Error
+             * @instance
+             */
+            Error.prototype.code = "";
+
+            /**
+             * Error message.
+             * @member {string} message
+             * @memberof revcast.producer.Error
+             * @instance
+             */
+            Error.prototype.message = "";
+
+            /**
+             * Error retryable.
+             * @member {boolean} retryable
+             * @memberof revcast.producer.Error
+             * @instance
+             */
+            Error.prototype.retryable = false;
+
+            /**
+             * Error details.
+             * @member {string} details
+             * @memberof revcast.producer.Error
+             * @instance
+             */
+            Error.prototype.details = "";
+
+            /**
+             * Encodes the specified Error message. Does not implicitly {@link revcast.producer.Error.verify|verify} messages.
+             * @function encode
+             * @memberof revcast.producer.Error
+             * @static
+             * @param {revcast.producer.Error.$Properties} message Error message or plain object to encode
+             * @param {$protobuf.Writer} [writer] Writer to encode to
+             * @returns {$protobuf.Writer} Writer
+             */
+            Error.encode = function (message, writer, _depth) {
+                if (!writer)
+                    writer = $Writer.create();
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $util.recursionLimit)
+                    throw $Error("max depth exceeded");
+                if (message.code != null && $Object.hasOwnProperty.call(message, "code") && message.code !== "")
+                    writer.uint32(/* id 1, wireType 2 =*/10).string(message.code);
+                if (message.message != null && $Object.hasOwnProperty.call(message, "message") && message.message !== "")
+                    writer.uint32(/* id 2, wireType 2 =*/18).string(message.message);
+                if (message.retryable != null && $Object.hasOwnProperty.call(message, "retryable") && message.retryable !== false)
+                    writer.uint32(/* id 3, wireType 0 =*/24).bool(message.retryable);
+                if (message.details != null && $Object.hasOwnProperty.call(message, "details") && message.details !== "")
+                    writer.uint32(/* id 4, wireType 2 =*/34).string(message.details);
+                if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                    for (let i = 0; i < message.$unknowns.length; ++i)
+                        writer.raw(message.$unknowns[i]);
+                return writer;
+            };
+
+            /**
+             * Decodes an Error message from the specified reader or buffer.
+             * @function decode
+             * @memberof revcast.producer.Error
+             * @static
+             * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+             * @param {number} [length] Message length if known beforehand
+             * @returns {revcast.producer.Error & revcast.producer.Error.$Shape} Error
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            Error.decode = function (reader, length, _end, _depth, _target) {
+                if (!(reader instanceof $Reader))
+                    reader = $Reader.create(reader);
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $Reader.recursionLimit)
+                    throw $Error("max depth exceeded");
+                let end, message, value;
+                if (length === $undefined)
+                    end = reader.len;
+                else {
+                    end = reader.pos + length;
+                    if (end > reader.len)
+                        throw $RangeError("index out of range");
+                    length = reader.len;
+                    reader.len = end;
+                }
+                message = _target || new $root.revcast.producer.Error();
+                while (reader.pos < end) {
+                    let start = reader.pos;
+                    let tag = reader.tag();
+                    if (tag === _end) {
+                        _end = $undefined;
+                        break;
+                    }
+                    let wireType = tag & 7;
+                    switch (tag >>>= 3) {
+                    case 1: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.stringVerify()).length)
+                                message.code = value;
+                            else
+                                delete message.code;
+                            continue;
+                        }
+                    case 2: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.stringVerify()).length)
+                                message.message = value;
+                            else
+                                delete message.message;
+                            continue;
+                        }
+                    case 3: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.bool())
+                                message.retryable = value;
+                            else
+                                delete message.retryable;
+                            continue;
+                        }
+                    case 4: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.stringVerify()).length)
+                                message.details = value;
+                            else
+                                delete message.details;
+                            continue;
+                        }
+                    }
+                    reader.skipType(wireType, _depth, tag);
+                    if (!reader.discardUnknown) {
+                        $util.makeProp(message, "$unknowns", false);
+                        (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                    }
+                }
+                if (length !== $undefined) {
+                    if (reader.pos !== end)
+                        throw $RangeError("index out of range");
+                    reader.len = length;
+                }
+                if (_end !== $undefined)
+                    throw $Error("missing end group");
+                return message;
+            };
+
+            /**
+             * Gets the type url for Error
+             * @function getTypeUrl
+             * @memberof revcast.producer.Error
+             * @static
+             * @param {string} [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns {string} The type url
+             */
+            Error.getTypeUrl = function(prefix) {
+                if (prefix === $undefined)
+                    prefix = "type.googleapis.com";
+                return prefix + "/revcast.producer.Error";
+            };
+
+            return Error;
+        })();
+
+        return producer;
+    })();
+
     revcast.revision = (function() {
 
         /**

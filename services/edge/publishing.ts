@@ -1,0 +1,146 @@
+/**
+ * Publications of this edge's clients, on their way to a producer. The edge decides only which rooms may be published
+ * to and how many are under way; it keeps nothing that a client would miss: what it cannot tell the outcome of is
+ * answered `outcome_unknown`, with the key that makes a retry safe (one is made where the client gave none).
+ *
+ * Publications of one connection to one room are sent one after the other, so that they are stored in the order in which
+ * they came; those of other rooms and connections go beside them. What was received is also sent when its connection has
+ * closed meanwhile. Limits: `publishPerSocket` of a connection and `publishMax` of all are under way or wait for their
+ * turn, each of at most EDGE_MAX_MESSAGE_BYTES; beyond that `overloaded`. `publishTimeoutMs` from its arrival on.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Appended } from '../log/log.js';
+import type { Publication, Publisher } from '../producer/contract.js';
+import type { Clock } from '../shared/clock.js';
+import { asError, RevcastError } from '../shared/errors.js';
+import { withTimeout } from '../shared/lifecycle.js';
+import type { Logger } from '../shared/logger.js';
+import type { EdgeCounters } from './counters.js';
+import { roomMatcher } from './room-pattern.js';
+import type { EdgeSettings } from './settings.js';
+
+/** What a client asks to publish. */
+export type ClientPublication = Omit<Publication, 'key'> & Partial<Pick<Publication, 'key'>>;
+
+export interface PublishingParts {
+  /** Absent: nothing may be published here. */
+  readonly publisher?: Publisher | undefined;
+  readonly settings: Pick<EdgeSettings, 'publishRooms' | 'publishPerSocket' | 'publishMax' | 'publishTimeoutMs'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly counters: EdgeCounters;
+}
+
+/** One connection's. */
+interface Line {
+  underWay: number;
+  /** By room, the end of the last one, whatever it ends with. */
+  readonly tails: Map<string, Promise<void>>;
+}
+
+export class Publishing {
+  /** By connection, of those that have any under way. */
+  private readonly lines = new Map<object, Line>();
+  private readonly allows: (room: string) => boolean;
+  private underWay = 0;
+  private stopping = false;
+  private onIdle: (() => void) | undefined;
+
+  constructor(private readonly parts: PublishingParts) {
+    this.allows = roomMatcher(parts.settings.publishRooms);
+  }
+
+  /**
+   * Publishes for a connection, which is any object that stands for it. Throws `forbidden`, `overloaded`,
+   * `shutting_down`, and what `Publisher.publish` throws.
+   */
+  async publish(connection: object, asked: ClientPublication): Promise<Appended> {
+    const { settings, clock, counters } = this.parts;
+    const publisher = this.publisherOf(asked.room);
+    const line = this.lines.get(connection) ?? { underWay: 0, tails: new Map<string, Promise<void>>() };
+    this.admit(line);
+    this.lines.set(connection, line);
+    line.underWay += 1;
+    this.underWay += 1;
+    const deadline = clock.monotonic() + settings.publishTimeoutMs;
+    const before = line.tails.get(asked.room);
+    const turn =
+      before === undefined
+        ? this.send(publisher, asked, deadline)
+        : before.then(() => this.send(publisher, asked, deadline));
+    const tail = turn.then(ignore, ignore);
+    line.tails.set(asked.room, tail);
+    try {
+      const appended = await turn;
+      counters.publishes += 1;
+      return appended;
+    } catch (error) {
+      counters.publishesFailed += 1;
+      throw error;
+    } finally {
+      if (line.tails.get(asked.room) === tail) line.tails.delete(asked.room);
+      line.underWay -= 1;
+      if (line.underWay === 0) this.lines.delete(connection);
+      this.underWay -= 1;
+      if (this.underWay === 0) this.onIdle?.();
+    }
+  }
+
+  /** Takes no more, and waits at most `waitMs` for what is under way. */
+  async stop(waitMs: number): Promise<void> {
+    this.stopping = true;
+    if (this.underWay === 0) return;
+    const idle = new Promise<void>((resolve) => {
+      this.onIdle = resolve;
+    });
+    try {
+      await withTimeout(idle, waitMs, `${this.underWay} publications were still under way`);
+    } catch (error) {
+      this.parts.logger.warn({ err: asError(error) }, 'edge: stopping without the answers to publications');
+    }
+  }
+
+  private publisherOf(room: string): Publisher {
+    const { publisher } = this.parts;
+    if (publisher !== undefined && this.allows(room)) return publisher;
+    throw new RevcastError('forbidden', 'this edge does not allow to publish to the room');
+  }
+
+  private admit(line: Line): void {
+    const { publishPerSocket, publishMax } = this.parts.settings;
+    if (this.stopping) throw new RevcastError('shutting_down', 'this edge is stopping');
+    if (line.underWay >= publishPerSocket) {
+      throw new RevcastError('overloaded', `${line.underWay} publications of this connection are under way`);
+    }
+    if (this.underWay >= publishMax) {
+      throw new RevcastError('overloaded', `${this.underWay} publications are under way at this edge`);
+    }
+  }
+
+  private async send(publisher: Publisher, asked: ClientPublication, deadline: number): Promise<Appended> {
+    const leftMs = deadline - this.parts.clock.monotonic();
+    if (leftMs <= 0) {
+      const text = 'earlier publications of this connection took the time of this one; nothing was stored';
+      throw new RevcastError('log_unavailable', text);
+    }
+    const key = asked.key ?? randomBytes(16).toString('base64url');
+    try {
+      const appended = await publisher.publish({ ...asked, key }, leftMs);
+      // A key that was made here can only have met an earlier try of this same publication.
+      return asked.key === undefined ? { ...appended, duplicate: false } : appended;
+    } catch (error) {
+      throw error instanceof RevcastError && error.code === 'outcome_unknown' ? withKey(error, key) : error;
+    }
+  }
+}
+
+function withKey(error: RevcastError, key: string): RevcastError {
+  return new RevcastError(error.code, error.message, {
+    cause: error,
+    details: { ...error.details, outcome: 'unknown', key },
+  });
+}
+
+function ignore(): void {
+  // The outcome is told to who asked; whoever waits for a turn waits for its end only.
+}
