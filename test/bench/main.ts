@@ -24,10 +24,6 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     help: 'one client far behind: revisions per second, and memory (needs nats-server); --n: revisions',
     run: async (options) => (await import('./deep.js')).runDeep(options),
   },
-  cold: {
-    help: 'ranges in the middle of rooms that are not in memory, with and without a seq hint; --n: rooms',
-    run: async (options) => (await import('./cold.js')).runCold(options),
-  },
   fanout: {
     help: 'a broadcast over real sockets: this edge, uWebSockets.js publish, ws, Socket.IO; --n: sockets of each',
     run: async (options) => (await import('./fanout.js')).runFanout(options),
