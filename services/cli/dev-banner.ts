@@ -9,20 +9,24 @@ export interface DevAddresses {
   readonly nats: readonly string[];
   /** The Ethereum node whose blocks are published, and to which room. */
   readonly node?: { readonly url: string; readonly room: string };
+  /** The room whose blocks clients of Blockbook are served. */
+  readonly blockbookRoom?: string;
 }
 
-export function devBanner({ edgeUrl, producerUrl, revisionUrl, nats, node }: DevAddresses): string {
+export function devBanner(addresses: DevAddresses): string {
+  const { edgeUrl, producerUrl, revisionUrl, nats, node, blockbookRoom } = addresses;
   const socketUrl = `${edgeUrl.replace(/^http/u, 'ws')}/v1/ws`;
   const log = nats.length === 0 ? 'in memory: nothing survives this process' : nats.map(withoutSecrets).join(', ');
   const tailFlag = socketUrl === `${tailSettings.url.fallback}/v1/ws` ? '' : ` --url ${socketUrl}`;
   const publishFlag = producerUrl === publishSettings.url.fallback ? '' : ` --url ${producerUrl}`;
-  const addresses: [string, string][] = [
+  const listed: [string, string][] = [
     ['edge', socketUrl],
     ['producer', producerUrl],
     ['revisions', revisionUrl],
     ['log', log],
   ];
-  if (node !== undefined) addresses.push(['node', `${withoutSecrets(node.url)}, its blocks go to room ${node.room}`]);
+  if (blockbookRoom !== undefined) listed.push(['blockbook', `${edgeUrl}, the blocks of room ${blockbookRoom}`]);
+  if (node !== undefined) listed.push(['node', `${withoutSecrets(node.url)}, its blocks go to room ${node.room}`]);
   const lines: [string, string][] = [
     [`npx revcast tail doc-1${tailFlag}`, 'follow a room'],
     [`npx revcast publish doc-1 '{"text":"hello"}'${publishFlag}`, 'publish to it'],
@@ -33,7 +37,7 @@ export function devBanner({ edgeUrl, producerUrl, revisionUrl, nats, node }: Dev
     '',
     'revcast is up',
     '',
-    ...addresses.map(([name, text]) => `  ${name.padEnd(10)} ${text}`),
+    ...listed.map(([name, text]) => `  ${name.padEnd(10)} ${text}`),
     '',
     'Copy into another terminal:',
     '',

@@ -4,6 +4,7 @@
  */
 import { logSettings, natsSettings } from '../log/settings.js';
 import { startEdge } from '../edge/main.js';
+import type { EdgeSettings } from '../edge/settings.js';
 import type { Publisher } from '../producer/contract.js';
 import { startProducer } from '../producer/main.js';
 import { producerSettings } from '../producer/settings.js';
@@ -118,8 +119,9 @@ async function start(values: DevValues, scope: ServiceScope, { clock, stdin, std
     snapshot: async (room) => (await revision).reader.snapshot(room),
   };
   const publisher: Publisher = { publish: async (...asked) => (await producer).publisher.publish(...asked) };
+  const edgeSettings = withBlocks(edgeValues(values), values);
   const edge = listening(edgeAddress(values), async () => {
-    const running = await startEdge({ settings: edgeValues(values), live: log, reader, publisher, logger, clock });
+    const running = await startEdge({ settings: edgeSettings, live: log, reader, publisher, logger, clock });
     stack.add('edge', () => running.stop());
     return running;
   });
@@ -135,8 +137,15 @@ async function start(values: DevValues, scope: ServiceScope, { clock, stdin, std
       revisionUrl,
       nats: values.nats,
       ...(node === undefined ? {} : { node: { url: node, room: values.ethereumRoom } }),
+      ...(edgeSettings.blockbookRoom === '' ? {} : { blockbookRoom: edgeSettings.blockbookRoom }),
     }),
   );
+}
+
+/** Where a node's blocks are published, clients of Blockbook are served with them. */
+function withBlocks(edge: EdgeSettings, { anvil, ethereumUrl, ethereumRoom }: DevValues): EdgeSettings {
+  if (edge.blockbookRoom !== '' || !(anvil || ethereumUrl !== undefined)) return edge;
+  return { ...edge, blockbookRoom: ethereumRoom, blockbookTestnet: edge.blockbookTestnet || anvil };
 }
 
 /** The URL of a node of our own. It is stopped after the source that reads it. */

@@ -6,14 +6,16 @@ import './uws-headers.js';
 import uWS, { type HttpResponse, type TemplatedApp, type us_listen_socket, type WebSocket } from 'uWebSockets.js';
 import { assert, asError, RevcastError } from '../shared/errors.js';
 import type { Readiness } from '../log/readiness.js';
+import { Blocks } from './blocks.js';
 import type { Commands } from './commands.js';
 import type { EdgeParts } from './edge-parts.js';
 import { answer, errorBody, refuse } from './http-answer.js';
 import { EtherpadEndpoint } from './etherpad-endpoint.js';
 import { Liveness } from './liveness.js';
+import { blockbookMethods, coinOf } from './protocols/blockbook.js';
 import { etherpadProtocol } from './protocols/etherpad.js';
 import { PadRooms } from './protocols/pad-rooms.js';
-import { plain } from './protocols/plain.js';
+import { plain, plainProtocol } from './protocols/plain.js';
 import type { Protocol } from './protocols/protocol.js';
 import { Session, type SocketData } from './session.js';
 import type { SocketAccess } from './socket-access.js';
@@ -46,7 +48,9 @@ export class Server {
     private readonly readiness: Readiness,
   ) {
     this.liveness = new Liveness(this.sessions, parts);
-    this.serve('/v1/ws', plain);
+    const protocol = clientProtocol(parts);
+    this.serve('/v1/ws', protocol);
+    if (parts.settings.blockbookRoom !== '') this.serve('/websocket', protocol);
     new SseEndpoint(parts, commands, this.sessions, () => this.admits()).serve(this.app, '/v1/sse');
     this.serveEtherpad();
     this.app.get('/healthz', (response) => {
@@ -228,6 +232,14 @@ export class Server {
       },
     );
   }
+}
+
+/** The plain protocol, with Blockbook's methods where a coin is configured. */
+function clientProtocol(parts: EdgeParts): Protocol {
+  const { settings } = parts;
+  const room = settings.blockbookRoom;
+  if (room === '') return plain;
+  return plainProtocol(blockbookMethods(coinOf(settings), room, new Blocks(parts, room, settings.blockbookHeights)));
 }
 
 function nextTurn(): Promise<void> {

@@ -1,5 +1,6 @@
 /** The edge's settings, with their limits. */
 import { z } from 'zod';
+import { parseRoomName } from '../shared/room-name.js';
 import { oneOf, text, toggle, whole, type Setting, type Values } from '../shared/settings.js';
 import { templateProblem } from './protocols/pad-rooms.js';
 
@@ -8,6 +9,19 @@ const MIB = 1024 * KIB;
 
 function number(env: string, help: string, value: string, bounds: [number, number], fallback: number): Setting<number> {
   return { env, help, value, parse: whole(value, bounds[0], bounds[1]), fallback };
+}
+
+function words(env: string, help: string, value: string, fallback: string): Setting<string> {
+  return { env, help, value, parse: text, fallback };
+}
+
+function isRoomName(name: string): boolean {
+  try {
+    parseRoomName(name);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isOrigin(text: string): boolean {
@@ -155,6 +169,32 @@ export const edgeSettings = {
     parse: text,
     fallback: '',
   },
+  blockbookRoom: {
+    env: 'EDGE_BLOCKBOOK_ROOM',
+    help: "room with a coin's blocks; with it, clients of Blockbook are served at /websocket",
+    value: 'room',
+    parse: text.refine(isRoomName, 'must be a room name').transform(parseRoomName),
+    fallback: '',
+  },
+  blockbookName: words('EDGE_BLOCKBOOK_NAME', "the coin's name, for clients of Blockbook", 'name', 'Ethereum'),
+  blockbookShortcut: words('EDGE_BLOCKBOOK_SHORTCUT', 'its shortcut', 'letters', 'ETH'),
+  blockbookNetwork: words('EDGE_BLOCKBOOK_NETWORK', "its network; none: the shortcut's", 'letters', ''),
+  blockbookDecimals: number('EDGE_BLOCKBOOK_DECIMALS', 'decimals of its amounts', 'digits', [0, 36], 18),
+  blockbookTestnet: {
+    env: 'EDGE_BLOCKBOOK_TESTNET',
+    help: 'say that it is a test network',
+    parse: toggle,
+    fallback: false,
+  },
+  blockbookGenesis: words('EDGE_BLOCKBOOK_GENESIS', 'hash of its block 0', 'hash', ''),
+  blockbookVersion: words('EDGE_BLOCKBOOK_VERSION', 'version of Blockbook that clients are told', 'version', '0.5.0'),
+  blockbookHeights: number(
+    'EDGE_BLOCKBOOK_HEIGHTS',
+    'how many of the newest blocks can be asked for by height',
+    'blocks',
+    [1, 100_000],
+    10_000,
+  ),
   sharePort: {
     env: 'EDGE_SHARE_PORT',
     help: 'let several processes listen on the same port',

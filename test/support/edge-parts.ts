@@ -3,7 +3,7 @@ import { Commands } from '../../services/edge/commands.js';
 import { composeEdge } from '../../services/edge/compose.js';
 import type { EdgeParts } from '../../services/edge/edge-parts.js';
 import { plain } from '../../services/edge/protocols/plain.js';
-import type { Since } from '../../services/edge/protocols/protocol.js';
+import type { Protocol, Since } from '../../services/edge/protocols/protocol.js';
 import { Session } from '../../services/edge/session.js';
 import { edgeSettings, type EdgeSettings } from '../../services/edge/settings.js';
 import { lastRev } from '../../services/log/log.js';
@@ -54,9 +54,9 @@ export class EdgeHarness {
     return lastRev(entry);
   }
 
-  connect({ deflates = false }: { deflates?: boolean } = {}): Client {
+  connect({ deflates = false, protocol = plain }: { deflates?: boolean; protocol?: Protocol } = {}): Client {
     const socket = new SocketDouble();
-    const session = new Session(socket.asSocket, { protocol: plain, deflates }, this.parts);
+    const session = new Session(socket.asSocket, { protocol, deflates }, this.parts);
     socket.onClosed = () => {
       session.onClose();
     };
