@@ -1,5 +1,5 @@
 /** Viewers of pads on an edge: etherpad-cli-client as it is, socket.io-client, and bare sockets. */
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { TestEdge, type TestEdgeOptions } from '../support/edge.js';
 import { PadText } from '../support/etherpad/changeset.js';
 import { PadHistory } from '../support/etherpad/pad-history.js';
@@ -176,4 +176,173 @@ it('[K5] an edit is refused as Etherpad refuses a message, with its ack, and not
     '41',
   ]);
   expect((await edge.log.heads(['pad:notes'])).get('pad:notes')?.rev).toBe(1);
+});
+
+it('[K4] viewers are told when the history of their room breaks, and the client package has the pad as it then is', async () => {
+  await start({ settings: { lookEveryMs: 100 } });
+  const room = await padWith(3);
+  const client = viewer();
+  await client.upTo(3);
+  const other = await raw();
+  other.ready();
+  await other.told(4);
+  const epoch = (await edge.log.heads(['pad:notes'])).get('pad:notes')?.epoch ?? '';
+  const again = new PadHistory('Another pad\n');
+  again.append('with words ');
+  const { initialAttributedText, apool, rev } = again.initialAttributedText();
+  const data = Buffer.from(JSON.stringify({ initialAttributedText, apool }));
+  await edge.log.putSnapshot('pad:notes', { rev, data, replaces: epoch });
+  expect(await other.untilClosed()).toMatchObject({ code: 4_410 });
+  expect(shortly(other.messages).at(-1)).toBe('disconnect epoch_changed');
+  await vi.waitFor(() => expect(client.content).toEqual(again.content), { timeout: 10_000 });
+  again.append('and more ');
+  await new PadRoom(edge.log, again, room.room, rev).publish();
+  await client.upTo(2);
+  await vi.waitFor(() => expect(client.content).toEqual(again.content), { timeout: 10_000 });
+});
+
+it('[K4] who missed more than the room keeps is told so', async () => {
+  await start({ keep: 5 });
+  await padWith(20);
+  const client = await raw();
+  client.ready({ reconnect: true, client_rev: 3 });
+  expect(await client.untilClosed()).toMatchObject({ code: 4_410 });
+  expect(shortly(client.messages)).toEqual(['disconnect history_truncated']);
+});
+
+it('[K2] a pad without a snapshot begins empty, and has all its revisions', async () => {
+  await start();
+  const pad = new PadHistory();
+  for (let n = 0; n < 5; n += 1) pad.append(`${n} `);
+  const first = pad.revision(0);
+  const append = (revision: object) => edge.append('pad:notes', JSON.stringify(revision));
+  await append(first);
+  for (let rev = 1; rev <= pad.head; rev += 1) await append(pad.revision(rev));
+  const client = viewer();
+  await client.upTo(6);
+  expect(client.content).toEqual(pad.content);
+  const bare = await raw();
+  bare.ready();
+  const [vars, one] = await bare.told(7);
+  expect(vars?.data?.collab_client_vars).toMatchObject({
+    rev: 0,
+    initialAttributedText: { text: '\n', attribs: '|1+1' },
+  });
+  expect(one?.data?.timeDelta).toBe(0);
+});
+
+describe('a room that holds something else than a pad', () => {
+  it.each([
+    ['no object', '1'],
+    ['no changeset', '{"n":1}'],
+    ['a changeset that is none', '{"changeset":"Z:x","apool":{"numToAttrib":{},"nextNum":0}}'],
+    ['an attribute that its pool does not have', '{"changeset":"Z:1>1*0+1$x","apool":{"numToAttrib":{},"nextNum":0}}'],
+  ])('[K11] %s: viewers are told that the pad is corrupt, who joins too, and nobody crashes', async (_what, junk) => {
+    await start();
+    const room = await padWith(2);
+    const steady = await raw();
+    steady.ready();
+    await steady.told(3);
+    const package_ = viewer();
+    await package_.upTo(2);
+    await edge.append('pad:notes', junk);
+    for (const client of [steady, await raw()]) {
+      client.ready();
+      expect(await client.untilClosed()).toMatchObject({ code: 4_422 });
+      expect(client.packets.slice(-2)).toEqual(['42["message",{"disconnect":"corruptPad"}]', '41']);
+      expect(shortly(client.messages).slice(-2)[0]).toBe('NEW_CHANGES 2');
+    }
+    await vi.waitFor(() => expect(package_.disconnects).toEqual(['corruptPad', 'io server disconnect']), {
+      timeout: 5_000,
+    });
+    expect(package_.content).toEqual(room.pad.content);
+    // Who joins behind it, with a newer snapshot, is served.
+    room.pad.append('on ');
+    const { initialAttributedText, apool } = room.pad.initialAttributedText();
+    await edge.log.putSnapshot('pad:notes', {
+      rev: 3,
+      data: Buffer.from(JSON.stringify({ initialAttributedText, apool })),
+    });
+    await vi.waitFor(
+      async () => {
+        const late = await raw();
+        late.ready();
+        expect(shortly(await late.told(1))[0]).toBe('CLIENT_VARS 3');
+      },
+      { timeout: 5_000 },
+    );
+  });
+
+  it('[K11] a snapshot that is none of a pad', async () => {
+    await start();
+    await edge.log.putSnapshot('pad:notes', { rev: 7, data: Buffer.from('{"text":"x"}') });
+    const client = await raw();
+    client.ready();
+    expect(await client.untilClosed()).toMatchObject({ code: 4_422 });
+    expect(shortly(client.messages)).toEqual(['disconnect corruptPad']);
+  });
+});
+
+describe('many viewers', () => {
+  it.each([false, true])(
+    '[K12] a revision is prepared once for all of them (compressed: %s)',
+    async (perMessageDeflate) => {
+      await start({ settings: { deflateMinSaving: 16 } });
+      const room = await padWith(1);
+      const viewers: RawViewer[] = [];
+      for (let n = 0; n < 300; n += 1) {
+        const made = await RawViewer.connect(edge.port, '', { perMessageDeflate });
+        cleanUps.push(() => {
+          made.destroy();
+        });
+        viewers.push(made);
+        made.ready();
+      }
+      for (const each of viewers) await each.told(2);
+      const before = edge.edge.counters();
+      for (let n = 0; n < 10; n += 1) {
+        room.pad.append('a word that is said again and again '.repeat(20));
+        await room.publish();
+      }
+      for (const each of viewers) await each.told(12);
+      const after = edge.edge.counters();
+      expect(after.deliveries - before.deliveries).toBe(3_000);
+      expect(after.bodiesSerialized - before.bodiesSerialized).toBe(10);
+      expect(after.bodiesDeflated - before.bodiesDeflated).toBe(perMessageDeflate ? 10 : 0);
+      const [one, ...others] = viewers.map(({ packets }) => packets.filter((packet) => packet.startsWith('42')));
+      for (const each of others) expect(each).toEqual(one);
+    },
+  );
+
+  it('[K3] those who missed much come back together, from pages, each with all of it once', async () => {
+    await start({ settings: { ringMaxRevisions: 20, ringKeepRevisions: 10, pageRevisions: 50, pageBytes: 4_096 } });
+    const room = await padWith(700);
+    const viewers: RawViewer[] = [];
+    for (let n = 0; n < 60; n += 1) {
+      const made = await RawViewer.connect(edge.port, '', { perMessageDeflate: n % 2 === 0 });
+      cleanUps.push(() => {
+        made.destroy();
+      });
+      viewers.push(made);
+      made.ready({ reconnect: true, client_rev: 10 * n });
+    }
+    for (let n = 0; n < 50; n += 1) {
+      room.pad.append('later ');
+      await room.publish();
+    }
+    for (const [n, each] of viewers.entries()) {
+      await each.told(750 - 10 * n);
+      const revs = each.messages.map(({ data }) => data?.newRev);
+      expect(revs).toEqual(Array.from({ length: 750 - 10 * n }, (_, index) => 10 * n + index + 1));
+      const types = each.messages.map(({ data }) => data?.type);
+      const turn = types.indexOf('NEW_CHANGES');
+      const head = each.messages[0]?.data?.headRev ?? 0;
+      expect(head).toBeGreaterThanOrEqual(700);
+      expect(new Set(types.slice(0, turn < 0 ? types.length : turn))).toEqual(new Set(['CLIENT_RECONNECT']));
+      expect(each.messages.find(({ data }) => data?.newRev === head)?.data?.type).toBe('CLIENT_RECONNECT');
+      expect(each.messages.find(({ data }) => data?.newRev === head + 1)?.data?.type).toBe(
+        head === 750 ? undefined : 'NEW_CHANGES',
+      );
+    }
+  });
 });

@@ -53,6 +53,7 @@ export function readPacket(text: string): SocketIoPacket {
 function readSocketPacket(text: string): SocketIoPacket {
   const [, type, namespace = MAIN_NAMESPACE, ack, json = ''] = PACKET.exec(text) ?? [];
   if (type === undefined) return malformed('no Socket.IO packet');
+  if (type === '5' || type === '6') return malformed('a binary packet, which is not supported');
   const data = json === '' ? undefined : parseJson(json);
   if (data === NOT_JSON) return malformed('a Socket.IO packet whose data is not JSON');
   switch (type) {
@@ -69,9 +70,6 @@ function readSocketPacket(text: string): SocketIoPacket {
     }
     case '3':
       return Array.isArray(data) && ack !== undefined ? { kind: 'ack' } : malformed('an ACK without a number or data');
-    case '5':
-    case '6':
-      return malformed('a binary packet, which is not supported');
     default:
       return malformed('a packet that only servers send');
   }
