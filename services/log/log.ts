@@ -201,6 +201,10 @@ export interface LogExtent {
   readonly lastSeq: number;
   /** Rooms that have an entry. */
   readonly rooms: number;
+  /** Entries that were stored and are not kept any more. It only grows while the history is the same. */
+  readonly removed: number;
+  /** When the log's storage was made. Another one may mean another history; replicas may differ in it. */
+  readonly made: string;
 }
 
 export interface WholeListener {
@@ -218,6 +222,8 @@ export interface WholeFollowing {
   verify(): void;
   /** Begins again. */
   restart(): void;
+  /** Whether what was given is of the history that the extent tells of, and nothing interrupted it since. */
+  vouchesFor(extent: LogExtent): boolean;
   /** Ends it: no call follows. Idempotent. */
   stop(): void;
 }
@@ -229,6 +235,9 @@ export interface WholeLog {
 
   /** Throws `log_unavailable`. */
   extent(): Promise<LogExtent>;
+
+  /** Whether the entry is kept, as whoever decides what is committed says. Throws `log_unavailable`. */
+  keeps(entry: Pick<Entry, 'room' | 'seq' | 'tag'>): Promise<boolean>;
 }
 
 /** rev of the entry's last revision; of a base entry, the revision that it stands for. */

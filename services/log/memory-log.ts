@@ -82,11 +82,17 @@ export class MemoryLog implements Log, WholeLog {
       following.stop();
     };
     this.followings.add(stop);
-    return { verify: () => undefined, restart: () => following.restart(), stop };
+    return { verify: () => undefined, restart: () => following.restart(), vouchesFor: () => true, stop };
   }
 
   extent(): Promise<LogExtent> {
     return Promise.resolve(this.store.extent);
+  }
+
+  keeps({ room, seq, tag }: Pick<Entry, 'room' | 'seq' | 'tag'>): Promise<boolean> {
+    const entries = this.store.entriesOf(room);
+    const found = entries[firstIndex(entries, (entry) => entry.seq >= seq)];
+    return Promise.resolve(found?.seq === seq && found.tag === tag);
   }
 
   range(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range> {

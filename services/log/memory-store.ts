@@ -26,6 +26,7 @@ export class MemoryStore implements EntryStore {
   private readonly wholeListeners = new Set<(entry: Entry) => void>();
   private undelivered: Entry[] = [];
   private seq = 0;
+  private removed = 0;
 
   constructor(private readonly maxRevisionsPerRoom = 100_000) {}
 
@@ -84,11 +85,12 @@ export class MemoryStore implements EntryStore {
   }
 
   get extent(): LogExtent {
-    return { lastSeq: this.seq, rooms: this.rooms.size };
+    return { lastSeq: this.seq, rooms: this.rooms.size, removed: this.removed, made: '' };
   }
 
   /** Removes all of the room's history, as an operator's purge does. */
   removeHistory(room: string): void {
+    this.removed += this.entriesOf(room).length;
     this.rooms.delete(room);
   }
 
@@ -122,6 +124,7 @@ export class MemoryStore implements EntryStore {
       drop += 1;
     }
     room.entries = entries.slice(drop);
+    this.removed += drop;
   }
 }
 

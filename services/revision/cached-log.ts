@@ -6,8 +6,9 @@
  *                                                   └─not in WAIT_MS──────▶ asked of the leader, room by room
  *   range:  tail ──▶ page kept or just being read ──▶ log
  *
- * Invariant: a head that is answered from memory was confirmed after it was asked for. Entries from memory may be a
- * little late, as reads of a replica are: RevisionService checks both alike.
+ * Invariant: nothing is answered from memory that the leader, asked after the request came, does not vouch for. One look at
+ * how far the log reaches (shared by all who ask meanwhile) shows a history that was lost or made anew, entries that
+ * are still to come, and whether any entry was removed; only then is the leader asked for the room's own (KeptEntries).
  * While the leader cannot be asked, heads fail with `log_unavailable`, and nothing is concluded.
  */
 import { RangeCollector } from '../log/entry-range.js';
@@ -25,6 +26,8 @@ import type {
 import type { Clock } from '../shared/clock.js';
 import type { Values } from '../shared/settings.js';
 import type { RevisionCounters } from './counters.js';
+import { ExtentAsker, type Asked } from './extent-asker.js';
+import { KeptEntries } from './kept-entries.js';
 import { LogTail } from './log-tail.js';
 import { PageCache } from './page-cache.js';
 import type { PageSource } from './service.js';
@@ -32,8 +35,9 @@ import type { revisionSettings } from './settings.js';
 
 /** How long heads wait for the tail to receive what the leader already has. */
 const WAIT_MS = 250;
-/** A tail that holds other rooms than the log is read again, but not more often than this. */
-const RESTART_EVERY_MS = 5_000;
+/** A tail that holds other rooms than the log is read again, but not more often than this; doubles while it does not help. */
+const MIN_RESTART_EVERY_MS = 2_500;
+const MAX_RESTART_EVERY_MS = 300_000;
 const VERIFY_EVERY_MS = 1_000;
 
 export interface CachedLogParts {
@@ -45,35 +49,40 @@ export interface CachedLogParts {
   readonly settings: Pick<Values<typeof revisionSettings>, 'revisionTailBytes' | 'revisionCacheBytes'>;
 }
 
-/** What the leader said, and how far the tail had come when it was asked. */
-interface Asked {
-  readonly extent: LogExtent;
-  readonly before: number;
-}
-
 export class CachedLog implements PageSource {
   private readonly tail: LogTail;
   private readonly pages: PageCache;
+  private readonly kept: KeptEntries;
   private readonly following: WholeFollowing;
-  private asking: Promise<Asked> | undefined;
-  private nextAsking: Promise<Asked> | undefined;
+  private readonly extent: ExtentAsker;
   private restartedAt = Number.NEGATIVE_INFINITY;
+  private restartEveryMs = MIN_RESTART_EVERY_MS;
   private verifiedAt = Number.NEGATIVE_INFINITY;
 
   /** Begins to follow the log. */
   constructor(private readonly parts: CachedLogParts) {
-    const { log, whole, clock, counters, settings } = parts;
-    this.pages = new PageCache({ log, clock, counters, maxBytes: settings.revisionCacheBytes });
+    const { log, whole, counters, settings } = parts;
+    this.pages = new PageCache({
+      log,
+      counters,
+      maxBytes: settings.revisionCacheBytes,
+      mayKeep: (seq) => seq <= this.tail.reachedSeq,
+    });
+    this.kept = new KeptEntries(whole, () => {
+      counters.keptAsked += 1;
+    });
     this.tail = new LogTail(settings.revisionTailBytes, () => {
       counters.restarts += 1;
       this.pages.clear();
+      this.kept.clear();
     });
     this.following = whole.followAll(this.tail);
+    this.extent = new ExtentAsker(whole, () => this.tail.reachedSeq);
   }
 
   async heads(rooms: readonly string[]): Promise<ReadonlyMap<string, Head | null>> {
     const { counters, log } = this.parts;
-    if (!(await this.isConfirmed(await this.extent()))) {
+    if (!(await this.isConfirmed(await this.extent.ask()))) {
       counters.headsAsked += 1;
       return log.heads(rooms);
     }
@@ -81,15 +90,30 @@ export class CachedLog implements PageSource {
     return new Map(rooms.map((room) => [room, this.tail.head(room) ?? null]));
   }
 
+  /**
+   * From memory where the leader, asked after this call, vouches for it. Without a tail that is of the log's history, or for the
+   * oldest kept, from the log.
+   */
   async range(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range> {
+    if (fromRev === 'first') return this.readLog(room, fromRev, options);
+    const asked = await this.extent.ask();
+    if (!this.isSound(asked)) return this.readLog(room, fromRev, options);
+    const { extent } = asked;
+    // What is not here yet may be on its way.
+    if (fromRev > (this.tail.head(room)?.rev ?? 0) && !(await this.arrives(extent.lastSeq))) {
+      return this.readLog(room, fromRev, options);
+    }
     const head = this.tail.head(room);
-    if (head === undefined || fromRev === 'first') return this.readLog(room, fromRev, options);
+    if (head === undefined) return this.readLog(room, fromRev, options);
     const held = this.tail.entries(room, fromRev, options);
-    if (held !== undefined) {
+    if (held === undefined) return this.rangeOfPages(room, fromRev, options, { head, extent });
+    const [first] = held;
+    if (first === undefined || (await this.kept.has(first, extent))) {
       this.parts.counters.tailReads += 1;
       return { kind: 'entries', entries: held, head };
     }
-    return this.rangeOfPages(room, fromRev, options, head);
+    this.tail.release(room);
+    return this.readLog(room, fromRev, options);
   }
 
   snapshot(room: string): Promise<Snapshot | null> {
@@ -101,21 +125,40 @@ export class CachedLog implements PageSource {
   }
 
   /** One page, or several where so many were asked for. */
-  private async rangeOfPages(room: string, fromRev: number, options: RangeOptions, head: Head): Promise<Range> {
+  private async rangeOfPages(
+    room: string,
+    fromRev: number,
+    options: RangeOptions,
+    { head, extent }: { head: Head; extent: LogExtent },
+  ): Promise<Range> {
     const collector = new RangeCollector(fromRev, options);
-    let rev = fromRev;
-    for (let { hint } = options; ; hint = undefined) {
-      const page = await this.pages.read(room, head.epoch, rev, hint);
-      const entries = Array.isArray(page) ? (page as readonly Entry[]) : entriesOf(page as Range, head);
-      const goesOn = entries !== undefined && collect(collector, entries, rev);
-      const reached = lastRevOf(collector.entries) ?? fromRev - 1;
-      if (reached < rev) break;
-      rev = reached + 1;
-      if (!goesOn || rev > fromRev + options.limit - 1 || rev > head.rev) break;
+    const end = Math.min(head.rev, fromRev + options.limit - 1);
+    let { hint } = options;
+    for (let rev = fromRev; rev <= end; rev = (lastRevOf(collector.entries) ?? 0) + 1) {
+      const entries = await this.page(room, rev, hint, { head, extent });
+      if (entries === undefined || !covers(entries, rev)) break;
+      if (!entries.every((entry) => collector.add(entry))) break;
+      hint = entries.at(-1)?.seq;
     }
     // Older than what is kept, of another numbering, or cut before the asked revision: the log itself says what it is.
     if (collector.entries.length === 0) return this.readLog(room, fromRev, options);
     return { kind: 'entries', entries: collector.entries, head: this.tail.head(room) ?? head };
+  }
+
+  /** The entries of the page that holds `rev`, as the log has them at the extent or later; undefined where it is none. */
+  private async page(
+    room: string,
+    rev: number,
+    hint: number | undefined,
+    { head, extent }: { head: Head; extent: LogExtent },
+  ): Promise<readonly Entry[] | undefined> {
+    const { epoch } = head;
+    const read = await this.pages.read(room, epoch, rev, hint);
+    const entries = read.kind === 'entries' && isOf(epoch, read.entries) ? read.entries : undefined;
+    const [first] = entries ?? [];
+    if (first === undefined || !read.early || (await this.kept.has(first, extent))) return entries;
+    this.pages.forget(room, epoch, rev);
+    return undefined;
   }
 
   private readLog(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range> {
@@ -124,17 +167,29 @@ export class CachedLog implements PageSource {
   }
 
   /** Whether the tail holds all that the log has. Waits a little for what is on its way. */
-  private async isConfirmed({ extent, before }: Asked): Promise<boolean> {
-    if (before > extent.lastSeq) {
-      // History was lost, or a new leader says too little for a moment.
-      this.doubt();
-      return false;
-    }
-    if (this.tail.reachedSeq < extent.lastSeq) await this.progress(extent.lastSeq);
-    if (this.tail.reachedSeq < extent.lastSeq) return false;
+  private async isConfirmed(asked: Asked): Promise<boolean> {
+    const { extent } = asked;
+    if (!this.isSound(asked) || !(await this.arrives(extent.lastSeq))) return false;
+    // It may have begun again meanwhile.
+    if (!this.following.vouchesFor(extent)) return false;
     const holds = this.tail.holds(extent);
-    if (!holds) this.restart();
+    if (holds) this.restartEveryMs = MIN_RESTART_EVERY_MS;
+    else this.restart();
     return holds;
+  }
+
+  /** Whether the tail is of the history that the leader tells of. */
+  private isSound({ extent, before }: Asked): boolean {
+    // History was lost, or a new leader says too little for a moment.
+    const isSound = before <= extent.lastSeq && this.following.vouchesFor(extent);
+    if (!isSound) this.doubt();
+    return isSound;
+  }
+
+  /** Whether all up to `seq` was received, now or in a little while. */
+  private async arrives(seq: number): Promise<boolean> {
+    if (this.tail.reachedSeq < seq) await this.progress(seq);
+    return this.tail.reachedSeq >= seq;
   }
 
   private progress(seq: number): Promise<void> {
@@ -151,31 +206,6 @@ export class CachedLog implements PageSource {
     });
   }
 
-  /** How far the log reached after this call: an answer that was already asked for may be older. */
-  private extent(): Promise<Asked> {
-    if (this.asking === undefined) return this.ask();
-    this.nextAsking ??= this.askAfter(this.asking);
-    return this.nextAsking;
-  }
-
-  private async askAfter(asking: Promise<Asked>): Promise<Asked> {
-    await asking.catch(() => undefined);
-    this.nextAsking = undefined;
-    return this.ask();
-  }
-
-  private ask(): Promise<Asked> {
-    const before = this.tail.reachedSeq;
-    const asking = this.parts.whole
-      .extent()
-      .then((extent) => ({ extent, before }))
-      .finally(() => {
-        if (this.asking === asking) this.asking = undefined;
-      });
-    this.asking = asking;
-    return asking;
-  }
-
   private doubt(): void {
     const now = this.parts.clock.monotonic();
     if (now - this.verifiedAt < VERIFY_EVERY_MS) return;
@@ -185,22 +215,19 @@ export class CachedLog implements PageSource {
 
   private restart(): void {
     const now = this.parts.clock.monotonic();
-    if (now - this.restartedAt < RESTART_EVERY_MS) return;
+    if (now - this.restartedAt < this.restartEveryMs) return;
     this.restartedAt = now;
+    this.restartEveryMs = Math.min(MAX_RESTART_EVERY_MS, this.restartEveryMs * 2);
     this.following.restart();
   }
 }
 
-/** The entries of a page that is of the room's present numbering. */
-function entriesOf(range: Range, head: Head): readonly Entry[] | undefined {
-  if (range.kind !== 'entries') return undefined;
-  return range.entries.every(({ epoch }) => epoch === head.epoch) ? range.entries : undefined;
+function isOf(epoch: string, entries: readonly Entry[]): boolean {
+  return entries.every((entry) => entry.epoch === epoch);
 }
 
-/** Takes what follows of the page; whether more may be taken. */
-function collect(collector: RangeCollector, entries: readonly Entry[], rev: number): boolean {
-  const covers = (lastRevOf(entries) ?? 0) >= rev && (entries[0]?.firstRev ?? Number.POSITIVE_INFINITY) <= rev;
-  return covers && entries.every((entry) => collector.add(entry));
+function covers(entries: readonly Entry[], rev: number): boolean {
+  return (lastRevOf(entries) ?? 0) >= rev && (entries[0]?.firstRev ?? Number.POSITIVE_INFINITY) <= rev;
 }
 
 function lastRevOf(entries: readonly Entry[]): number | undefined {

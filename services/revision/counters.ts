@@ -10,6 +10,8 @@ export class RevisionCounters {
   /** Batches of heads that were confirmed by one look at the log's extent, and that the log was asked for. */
   headsConfirmed = 0;
   headsAsked = 0;
+  /** Rooms of which the leader was asked whether what is in memory is still kept. */
+  keptAsked = 0;
   /** How often all that was in memory was forgotten. */
   restarts = 0;
 

@@ -83,6 +83,12 @@ export class LogTail implements WholeListener {
     return collector.entries;
   }
 
+  /** Holds no entries of the room any more, but its head. */
+  release(room: string): void {
+    const tail = this.rooms.get(room);
+    if (tail !== undefined) this.drop(tail);
+  }
+
   onEntry(entry: Entry): void {
     const head = headOf(entry);
     const known = this.rooms.get(entry.room);

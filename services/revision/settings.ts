@@ -41,7 +41,7 @@ export const revisionSettings = {
   },
   revisionCacheBytes: {
     env: 'REVISION_CACHE_BYTES',
-    help: 'bytes of older pages that are kept for a minute after they were read; the longest unused go first',
+    help: 'bytes of older pages that are kept after they were read; the longest unused go first',
     parse: whole('bytes', 0, 64 * 1024 * MiB),
     fallback: 64 * MiB,
     value: 'bytes',

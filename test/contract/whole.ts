@@ -101,7 +101,47 @@ export function describeWhole(harness: () => LogHarness): void {
 
       expect(having.rooms).toBe(before.rooms + 1);
       expect(having.lastSeq).toBeGreaterThanOrEqual(seq);
-      expect(without).toEqual({ lastSeq: having.lastSeq, rooms: before.rooms });
+      expect(without).toMatchObject({ lastSeq: having.lastSeq, rooms: before.rooms, removed: having.removed + 1 });
+    });
+
+    test('[L15] an entry is kept, or not, as its seq and tag say', async () => {
+      const log = await harness().open();
+      const room = newRoom();
+      const { seq, tag } = await log.append(room, one('kept'));
+      expect(await log.keeps({ room, seq, tag })).toBe(true);
+      expect(await log.keeps({ room, seq, tag: '00000000' })).toBe(false);
+      await harness().removeHistory(room);
+      expect(await log.keeps({ room, seq, tag })).toBe(false);
+    });
+
+    test('[L15] vouches for what was given while the stream is the one that it is of', async () => {
+      const log = await harness().open();
+      const room = newRoom();
+      await appendTo(log, [room], 3);
+      const witness = new Witness();
+      const following = log.followAll(witness);
+      await witness.catchesUp(log);
+      expect(following.vouchesFor(await log.extent())).toBe(true);
+      following.restart();
+      await witness.catchesUp(log);
+      expect(following.vouchesFor(await log.extent())).toBe(true);
+      following.stop();
+    });
+
+    test('[L15] who begins to follow while others append is told what is reached only when all heads are there', async () => {
+      const log = await harness().open();
+      const rooms = Array.from({ length: 40 }, () => newRoom());
+      await appendTo(log, rooms, 2);
+      const appending = appendTo(log, rooms, 30);
+      for (let turn = 0; turn < 10; turn += 1) {
+        const witness = new Witness();
+        const following = log.followAll(witness);
+        await waitFor(() => witness.reached > 0, { what: 'something is reached' });
+        const given = new Set(witness.entries.map(({ room }) => room));
+        expect(rooms.filter((room) => !given.has(room))).toEqual([]);
+        following.stop();
+      }
+      await appending;
     });
   });
 }

@@ -54,6 +54,9 @@ describe('a revision service on a real nats-server', () => {
     return true;
   };
 
+  const fromStart = (room: string) =>
+    service.reader.range({ room, after: { epoch: '', rev: 0 }, limit: 1_000, maxBytes: 1e9 });
+
   const confirmsFromMemory = () =>
     waitFor(
       async () => {
@@ -130,6 +133,44 @@ describe('a revision service on a real nats-server', () => {
     await confirmsFromMemory();
     expect(await agrees()).toBe(true);
     await rm(copy, { recursive: true });
+  });
+
+  it('[R7] ranges of a purged room are empty at once, of others as they were; what a purge kept is answered', async () => {
+    await append(5);
+    await confirmsFromMemory();
+    expect(await fromStart('two')).toMatchObject({ kind: 'entries', head: { rev: 5 } });
+    await writer.link.request(`$JS.API.STREAM.PURGE.${STREAM}`, data({ filter: storedSubject('two') }), 5_000);
+    expect(await fromStart('two')).toEqual({ kind: 'entries', entries: [], head: null });
+    const keepTwo = data({ filter: storedSubject('one'), keep: 2 });
+    await writer.link.request(`$JS.API.STREAM.PURGE.${STREAM}`, keepTwo, 5_000);
+    expect(await fromStart('one')).toMatchObject({ kind: 'truncated', firstRev: 4 });
+    expect(await fromStart('three')).toMatchObject({ kind: 'entries', head: { rev: 5 } });
+  });
+
+  it('[R7] a stream made again with as many entries is not taken for the one before', async () => {
+    await append(5);
+    await confirmsFromMemory();
+    const before = await writer.log.heads(ROOMS);
+    await writer.link.request(`$JS.API.STREAM.DELETE.${STREAM}`, data({}), 5_000);
+    const other = await openJetStreamLog(server.url);
+    for (let rev = 1; rev <= 5; rev += 1) {
+      for (const room of ROOMS) await other.log.append(room, one(`again ${rev}`));
+    }
+    await other.close();
+    for (const room of ROOMS) {
+      const { epoch, rev, tag } = before.get(room) ?? { epoch: '', rev: 0, tag: '' };
+      const after = { epoch, rev: rev - 2, tag };
+      const kinds: string[] = [];
+      const ask = async (): Promise<boolean> => {
+        // It may fail while the stream is looked at; what it answers must be true at any time.
+        const answer = await service.reader.range({ room, after, limit: 10, maxBytes: 1e9 }).catch(() => undefined);
+        if (answer !== undefined) kinds.push(answer.kind);
+        return answer !== undefined;
+      };
+      await waitFor(ask, { what: 'an answer' });
+      expect(kinds).toEqual(['epoch_changed']);
+    }
+    await agrees();
   });
 
   it('[R7] a stream that is deleted and made again: all rooms are empty, then new', async () => {

@@ -7,7 +7,7 @@ import { logSettings, natsSettings } from '../../services/log/settings.js';
 import { readSettings, SettingsError } from '../../services/shared/settings.js';
 
 function info(created: string, lastSeq: number): StreamInfo {
-  return { config: {}, created, state: { last_seq: lastSeq } };
+  return { config: {}, created, state: { last_seq: lastSeq, messages: lastSeq } };
 }
 
 function holds(tag: string | null): () => Promise<string | null> {

@@ -76,7 +76,11 @@ describe('the log in memory', () => {
     const log = new MemoryLog({ clock: systemClock, store });
     await appendEntry(log, 'room', 1, 1);
     // Follows nothing: as a replica whose consumer stands still.
-    const deaf = { followAll: () => ({ verify() {}, restart() {}, stop() {} }), extent: () => log.extent() };
+    const deaf: WholeLog = {
+      followAll: () => ({ verify() {}, restart() {}, stop() {}, vouchesFor: () => true }),
+      extent: () => log.extent(),
+      keeps: (entry) => log.keeps(entry),
+    };
     const { cached, counters } = await start({ log, store, whole: deaf });
 
     expect(await cached.heads(['room'])).toEqual(await log.heads(['room']));
@@ -119,8 +123,9 @@ describe('the log in memory', () => {
       expect(revsOf(range)).toEqual(Array.from({ length: 50 }, (_, at) => index + 1 + at));
     }
     expect(counters.logReads).toBe(1);
+    const { pageReads } = counters;
     await cached.range('room', 150, { limit: 10, maxBytes: 1e9 });
-    expect(counters).toMatchObject({ logReads: 1, pageReads: 1 });
+    expect(counters).toMatchObject({ logReads: 1, pageReads: pageReads + 1 });
   });
 
   it('[R6] pages are bounded in bytes: the longest unused goes first', async () => {
@@ -143,10 +148,66 @@ describe('the log in memory', () => {
     await cached.heads(['room']);
     store.removeHistory('room');
 
+    expect(await cached.range('room', 1, ALL)).toEqual({ kind: 'empty' });
     expect((await cached.heads(['room'])).get('room')).toBeNull();
-    await waitFor(async () => (await cached.range('room', 1, ALL)).kind === 'empty', { what: 'entries are forgotten' });
+    await waitFor(async () => (await cached.heads([]), counters.restarts === 1), { what: 'heads are forgotten' });
     expect(counters.restarts).toBe(1);
     expect((await cached.heads(['other', 'room'])).get('other')).toEqual((await log.heads(['other'])).get('other'));
+  });
+
+  it('[R7] what retention removed is not answered from memory: not from the tail, nor from a page', async () => {
+    const store = new MemoryStore(200);
+    const log = new MemoryLog({ clock: systemClock, store });
+    const { cached, counters } = await start({ log, store, tail: 150_000 });
+    for (let rev = 1; rev <= 240; rev += 1) await appendEntry(log, 'room', rev, 1);
+    await cached.heads([]);
+    const page = await cached.range('room', 1, { limit: 10, maxBytes: 1e9 });
+    expect(revsOf(page)).toHaveLength(10);
+    for (let rev = 241; rev <= 260; rev += 1) await appendEntry(log, 'room', rev, 1);
+    await cached.heads([]);
+
+    const truth = await log.range('room', 'first', ALL);
+    const firstRev = revsOf(truth)[0] ?? 0;
+    expect(firstRev).toBeGreaterThan(1);
+    for (const from of [1, firstRev - 1]) {
+      expect(await cached.range('room', from, ALL)).toMatchObject({ kind: 'truncated', firstRev });
+    }
+    for (const from of [firstRev, 230, 255]) {
+      expect(revsOf(await cached.range('room', from, ALL))).toEqual(revsOf(await log.range('room', from, ALL)));
+    }
+    expect(counters.restarts).toBe(0);
+  });
+
+  it('[R7] other rooms are answered from memory after something was removed, once the leader was asked for each', async () => {
+    const { log, store, cached, counters } = await start();
+    for (const room of ['one', 'two', 'gone']) await appendEntry(log, room, 1, 5);
+    await cached.heads([]);
+    store.removeHistory('gone');
+    const keptAsked = counters.keptAsked;
+    for (let turn = 0; turn < 3; turn += 1) {
+      for (const room of ['one', 'two']) expect(revsOf(await cached.range(room, 1, ALL))).toHaveLength(5);
+    }
+    expect(counters).toMatchObject({ logReads: 0, keptAsked: keptAsked + 2 });
+  });
+
+  it('[R7] a stream that was made again is not answered from memory, however alike it is', async () => {
+    const store = new MemoryStore();
+    const log = new MemoryLog({ clock: systemClock, store });
+    let made = 'first';
+    const whole: WholeLog = {
+      followAll: (listener) => ({ ...log.followAll(listener), vouchesFor: (extent) => extent.made === 'first' }),
+      extent: async () => ({ ...(await log.extent()), made }),
+      keeps: (entry) => log.keeps(entry),
+    };
+    const { cached, counters } = await start({ log, store, whole });
+    await appendEntry(log, 'room', 1, 3);
+    await cached.heads([]);
+    expect(revsOf(await cached.range('room', 1, ALL))).toHaveLength(3);
+    expect(counters).toMatchObject({ logReads: 0, tailReads: 1 });
+    made = 'again';
+    await cached.range('room', 1, ALL);
+    await cached.heads(['room']);
+    expect(counters).toMatchObject({ logReads: 1, tailReads: 1, headsAsked: 1 });
   });
 
   it('[R7] a room that begins again is answered in its new numbering only', async () => {
@@ -180,6 +241,7 @@ describe('the log in memory', () => {
         };
       },
       extent: async () => ({ ...(await log.extent()), lastSeq: (await log.extent()).lastSeq - lost }),
+      keeps: (entry) => log.keeps(entry),
     };
     const { cached, counters } = await start({ log, store, whole });
     await appendEntry(log, 'room', 1, 1);

@@ -161,6 +161,7 @@ export class JetStreamLog implements Log, WholeLog {
       restart: () => {
         follower.restart();
       },
+      vouchesFor: (extent) => follower.vouchesFor(extent),
       stop: () => {
         follower.stop();
         this.wholeFollowers.delete(follower);
@@ -171,6 +172,11 @@ export class JetStreamLog implements Log, WholeLog {
   async extent(): Promise<LogExtent> {
     this.assertReady();
     return this.noticingLoss(readExtent(this.api));
+  }
+
+  async keeps({ seq, tag }: Pick<Entry, 'seq' | 'tag'>): Promise<boolean> {
+    this.assertReady();
+    return (await this.noticingLoss(this.reader.tagAt(seq))) === tag;
   }
 
   async range(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range> {

@@ -15,7 +15,7 @@ export interface StreamInfo {
   readonly config: Readonly<Record<string, unknown>>;
   /** When the stream was made, as the server writes it: another one means another stream. */
   readonly created: string;
-  readonly state: { readonly last_seq: number; readonly num_subjects?: number };
+  readonly state: { readonly last_seq: number; readonly messages: number; readonly num_subjects?: number };
 }
 
 /** Waiting does not help: the operator has to change the stream, the settings or the server. */
@@ -102,8 +102,9 @@ async function streamInfo(api: JetStreamApi, { name }: Wanted): Promise<StreamIn
 
 /** How far the stream of entries reaches, from its leader. Throws ApiError or RequestError. */
 export async function readExtent(api: JetStreamApi): Promise<LogExtent> {
-  const { state } = (await api.call(`STREAM.INFO.${STREAM}`)) as StreamInfo;
-  return { lastSeq: state.last_seq, rooms: state.num_subjects ?? 0 };
+  const { state, created } = (await api.call(`STREAM.INFO.${STREAM}`)) as StreamInfo;
+  const { last_seq: lastSeq, messages, num_subjects: rooms = 0 } = state;
+  return { lastSeq, rooms, removed: lastSeq - messages, made: created };
 }
 
 async function createStream(api: JetStreamApi, wanted: Wanted): Promise<StreamInfo> {

@@ -28,6 +28,8 @@ const NS_PER_MS = 1_000_000;
 const RETRY_MS = { min: 100, max: 2_000 };
 const CONTROL_CODE = 100;
 const ERROR_CODE = 400;
+/** Replicas of one stream name slightly different times at which it was made. */
+const MAX_MADE = 8;
 const NO_BYTES = new Uint8Array(0);
 
 export interface WholeFollowerParts {
@@ -47,11 +49,15 @@ interface Session {
   heardAt: number;
   /** What is reached when the consumer has given all that was there when it was made. */
   readonly endSeq: number;
+  /** Each room's newest entry is coming: in seq order, with holes, so nothing is reached until they all came. */
+  givesHeads: boolean;
 }
 
 export class WholeFollower implements WholeFollowing {
   private session: Session | undefined;
   private last: Pick<Entry, 'seq' | 'tag'> | undefined;
+  /** When the stream was made that what was given is of, as its leaders said. */
+  private readonly made = new Set<string>();
   private opening = false;
   private openAgain = false;
   private stopped = false;
@@ -93,8 +99,13 @@ export class WholeFollower implements WholeFollowing {
     this.endSession();
   }
 
+  vouchesFor({ made }: LogExtent): boolean {
+    return this.session !== undefined && this.made.has(made);
+  }
+
   private forget(): void {
     this.last = undefined;
+    this.made.clear();
     this.listener.onRestart();
   }
 
@@ -152,19 +163,29 @@ export class WholeFollower implements WholeFollowing {
   private async openOnce(): Promise<void> {
     const { api, clock, extent } = this.parts;
     this.endSession();
+    const { lastSeq, made } = await extent();
+    // Behind the extent: if the entry still stands, it stood then.
     if (this.last !== undefined && (await this.parts.reader.tagAt(this.last.seq)) !== this.last.tag) this.forget();
-    const { lastSeq } = await extent();
+    if (this.made.size >= MAX_MADE) this.made.clear();
+    this.made.add(made);
     const name = `whole-${randomBytes(9).toString('base64url')}`;
     const inbox = api.link.newInbox();
     const subscription = api.link.subscribe(inbox, {}, (message) => {
       if (this.session === session) this.take(session, message);
     });
-    const session: Session = { name, subscription, received: 0, heardAt: clock.monotonic(), endSeq: lastSeq };
+    const session: Session = {
+      name,
+      subscription,
+      received: 0,
+      heardAt: clock.monotonic(),
+      endSeq: lastSeq,
+      givesHeads: this.last === undefined,
+    };
     // Before it is made: its first entries come before the answer.
     this.session = session;
     try {
       const { num_pending: pending } = await this.create(name, inbox);
-      if (pending === 0 && session.received === 0) this.reached(session, lastSeq);
+      if (pending === 0 && session.received === 0) this.reached(session, lastSeq, pending);
     } catch (error) {
       this.endSession();
       throw error;
@@ -212,7 +233,7 @@ export class WholeFollower implements WholeFollowing {
     }
     session.received = consumerSeq;
     this.give(seq, message.data);
-    this.reached(session, pending === 0 ? Math.max(seq, session.endSeq) : seq);
+    this.reached(session, seq, pending);
   }
 
   private give(seq: number, data: Uint8Array): void {
@@ -227,9 +248,11 @@ export class WholeFollower implements WholeFollowing {
     this.listener.onEntry(entry);
   }
 
-  /** Each room's newest come in seq order, with holes between: what is reached is known when they all came. */
-  private reached(session: Session, seq: number): void {
-    if (seq >= session.endSeq) this.listener.onReached(seq);
+  private reached(session: Session, seq: number, pending: number): void {
+    if (pending === 0) session.givesHeads = false;
+    if (session.givesHeads) return;
+    // The newest entries up to there may have been removed.
+    this.listener.onReached(pending === 0 ? Math.max(seq, session.endSeq) : seq);
   }
 
   /** Heartbeats say what was sent; a flow control request wants to be answered, or nothing more comes. */
