@@ -7,7 +7,7 @@ import { entryBytes } from '../log/entry-range.js';
 import { lastRev, type Entry, type Log, type Range } from '../log/log.js';
 import type { RevisionCounters } from './counters.js';
 
-export const PAGE_REVISIONS = 200;
+const PAGE_REVISIONS = 200;
 /** A page of larger data than that is cut, and not kept. */
 const PAGE_BYTES = 1024 * 1024;
 const ENTRY_BYTES = 640;
