@@ -19,8 +19,8 @@ export interface Publisher {
   /**
    * Publishes, and answers within about `withinMs`, as `Log.append` does: a key that the room knows is answered with
    * `duplicate`. Throws `invalid_request`, `invalid_json`, `invalid_room`, `too_large`, `conflict` (details: head),
-   * `overloaded`, `shutting_down`, `log_unavailable` or `log_full` when it certainly was not and will not be stored,
-   * and else `outcome_unknown`: a retry with the same key is safe.
+   * `overloaded`, `shutting_down`, `log_unavailable` or `log_full` when it certainly was not and will not be stored;
+   * `internal` (a fault, which was logged), and else `outcome_unknown`: a retry with the same key is safe.
    */
   publish(publication: Publication, withinMs: number): Promise<Appended>;
 }

@@ -52,6 +52,11 @@ async function fiveEntries(): Promise<void> {
   for (let n = 1; n <= 5; n += 1) await edge.append('a', `{"n":${n}}`);
 }
 
+/** The socket under a client's WebSocket, which `ws` does not declare. */
+function socketOf(client: PlainClient): Socket {
+  return (client.ws as unknown as { _socket: Socket })._socket;
+}
+
 /** A whole HTTP request that publishes so many revisions. */
 function post(room: string, count: number): string {
   const body = JSON.stringify({ revisions: revsFrom(1, count).map((n) => ({ data: n })) });
@@ -104,6 +109,39 @@ describe.runIf(countsWrites)('system calls', () => {
     const burst = () => Promise.all(revsFrom(1, 10).map(() => edge.append('a', text)));
     expect(await writesOf(burst, 'a', 10)).toEqual(each(SOCKETS, 1));
     expect(edge.edge.counters()).toMatchObject({ bodiesSerialized: 1, bodiesDeflated: 1 });
+  });
+});
+
+describe.runIf(countsWrites)('a publish that arrives over a WebSocket of the same edge', () => {
+  it('[U11] a write per socket for its revision, and one for the answer to its client', async () => {
+    await start({ settings: { publishRooms: 'a' } });
+    await subscribers('a');
+    const [publisher] = clients;
+    if (publisher === undefined) throw new Error('no clients');
+    const writes = await writesOf(() => publisher.request('publish', { room: 'a', data: 'x' }, 'p'), 'a', 1);
+    expect(writes.sort((one, other) => one - other)).toEqual([...each(SOCKETS - 1, 1), 2]);
+    expect(edge.edge.counters()).toMatchObject({ socketsFlushed: SOCKETS, deliveries: SOCKETS, publishes: 1 });
+  });
+
+  it('[U11] what arrives in one packet leaves in one write per socket, and its answers in one', async () => {
+    await start({ settings: { publishRooms: 'a' } });
+    await subscribers('a');
+    const [publisher] = clients;
+    if (publisher === undefined) throw new Error('no clients');
+    const writes = await writesOf(
+      async () => {
+        // Frames that `ws` writes while its socket is corked leave together.
+        const socket = socketOf(publisher);
+        socket.cork();
+        for (const id of revsFrom(1, 10)) publisher.send({ id, method: 'publish', params: { room: 'a', data: id } });
+        socket.uncork();
+        await publisher.answer(10);
+      },
+      'a',
+      10,
+    );
+    expect(writes.sort((one, other) => one - other)).toEqual([...each(SOCKETS - 1, 1), 2]);
+    for (const client of clients) expect(client.revisions('a').map(({ data }) => data)).toEqual(revsFrom(1, 10));
   });
 });
 

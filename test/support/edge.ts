@@ -4,6 +4,9 @@ import type { EdgeSettings } from '../../services/edge/settings.js';
 import type { Appended, LiveLog } from '../../services/log/log.js';
 import { MemoryLog } from '../../services/log/memory-log.js';
 import { MemoryStore } from '../../services/log/memory-store.js';
+import { Appender } from '../../services/producer/appender.js';
+import type { Publisher } from '../../services/producer/contract.js';
+import { Publications } from '../../services/producer/publications.js';
 import type { RevisionReader } from '../../services/revision/contract.js';
 import { RevisionService } from '../../services/revision/service.js';
 import { systemClock } from '../../services/shared/clock.js';
@@ -19,6 +22,8 @@ export interface TestEdgeOptions extends Partial<Pick<EdgeOptions, 'compressOnce
   readonly live?: LiveLog | ((log: LiveLog) => LiveLog);
   readonly store?: MemoryStore;
   readonly reader?: RevisionReader;
+  /** In place of a producer in the same process, on the same log. */
+  readonly publisher?: Publisher;
 }
 
 export class TestEdge {
@@ -35,11 +40,13 @@ export class TestEdge {
     const log = new MemoryLog({ clock: systemClock, store });
     const used = reader ?? new RevisionService({ log, clock: systemClock, settings: revisionSettings });
     const live = typeof options.live === 'function' ? options.live(log) : (options.live ?? log);
+    const publisher = options.publisher ?? new Publications(appenderOn(log));
     const edge = await startEdge({
       ...rest,
       settings: { ...defaultEdgeSettings, drainMs: 500, ...settings },
       live,
       reader: used,
+      publisher,
       logger: logger ?? silentLogger,
       clock: systemClock,
     });
@@ -73,4 +80,15 @@ export class TestEdge {
     await this.edge.stop();
     await this.log.close();
   }
+}
+
+function appenderOn(log: MemoryLog): Appender {
+  const limits = {
+    maxRevisions: 1_000,
+    maxDataBytes: 524_288,
+    maxSnapshotBytes: 786_432,
+    maxInFlight: 1_024,
+    maxInFlightBytes: 67_108_864,
+  };
+  return new Appender({ log, logger: silentLogger, clock: systemClock, limits });
 }

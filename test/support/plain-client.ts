@@ -10,6 +10,9 @@ export interface Message {
 
 export interface Data {
   readonly subscribed?: boolean;
+  readonly published?: boolean;
+  readonly firstRev?: number;
+  readonly duplicate?: boolean;
   readonly room?: string;
   readonly epoch?: string;
   readonly rev?: number;
@@ -75,7 +78,8 @@ export class PlainClient {
   revisions(room: string): Data[] {
     return this.messages
       .flatMap(({ data }) => data)
-      .filter((data) => data.room === room && data.rev !== undefined && data.subscribed === undefined);
+      .filter((data) => data.room === room && data.rev !== undefined)
+      .filter(({ subscribed, published }) => subscribed === undefined && published === undefined);
   }
 
   revs(room: string): number[] {
