@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { TestEdge, type TestEdgeOptions } from '../support/edge.js';
 import { PadText } from '../support/etherpad/changeset.js';
 import { PadHistory } from '../support/etherpad/pad-history.js';
-import { PadRoom, PadViewer, RawViewer, shortly } from '../support/etherpad/viewers.js';
+import { PadPage, PadRoom, PadViewer, RawViewer, shortly } from '../support/etherpad/viewers.js';
 import { Random, testSeed } from '../support/random.js';
 
 const SEED = testSeed();
@@ -201,6 +201,40 @@ it('[K4] viewers are told when the history of their room breaks, and the client 
   await vi.waitFor(() => expect(client.content).toEqual(again.content), { timeout: 10_000 });
 });
 
+it('[K4] a history that was replaced while a viewer was away is noticed by what socket.io-client keeps, at any revision', async () => {
+  await start();
+  const room = await padWith(3);
+  const pages = [0, 1].map(() => new PadPage(edge.url));
+  cleanUps.push(() => {
+    for (const page of pages) page.close();
+  });
+  const [away, stays] = pages;
+  await vi.waitFor(() => expect(pages.map(({ rev }) => rev)).toEqual([3, 3]), { timeout: 5_000 });
+  away?.leave();
+  const epoch = (await edge.log.heads(['pad:notes'])).get('pad:notes')?.epoch ?? '';
+  const again = new PadHistory('Another pad\n');
+  for (let n = 0; n < 2; n += 1) again.append('x');
+  const { initialAttributedText, apool, rev } = again.initialAttributedText();
+  const data = Buffer.from(JSON.stringify({ initialAttributedText, apool }));
+  await edge.log.putSnapshot('pad:notes', { rev, data, replaces: epoch });
+  for (let n = 0; n < 4; n += 1) again.append('y');
+  await new PadRoom(edge.log, again, room.room, rev).publish();
+  away?.comeBack();
+  await vi.waitFor(() => expect(pages.map(({ rev: at }) => at)).toEqual([6, 6]), { timeout: 10_000 });
+  for (const page of pages) {
+    expect(page.content).toEqual(again.content);
+    expect(page.told).toMatchObject({ whole: 2, reloads: 1 });
+    expect(page.faults).toEqual([]);
+  }
+  // In the same history they go on where they are.
+  stays?.leave();
+  again.append('z');
+  await new PadRoom(edge.log, again, room.room, 6).publish();
+  stays?.comeBack();
+  await vi.waitFor(() => expect(stays?.rev).toBe(7), { timeout: 5_000 });
+  expect(stays?.told).toMatchObject({ whole: 2, missed: 1 });
+});
+
 it('[K4] who missed more than the room keeps is told so', async () => {
   await start({ keep: 5 });
   await padWith(20);
@@ -215,9 +249,8 @@ it('[K2] a pad without a snapshot begins empty, and has all its revisions', asyn
   const pad = new PadHistory();
   for (let n = 0; n < 5; n += 1) pad.append(`${n} `);
   const first = pad.revision(0);
-  const append = (revision: object) => edge.append('pad:notes', JSON.stringify(revision));
-  await append(first);
-  for (let rev = 1; rev <= pad.head; rev += 1) await append(pad.revision(rev));
+  await edge.append('pad:notes', JSON.stringify(first));
+  for (let rev = 1; rev <= pad.head; rev += 1) await edge.append('pad:notes', JSON.stringify(pad.revision(rev)));
   const client = viewer();
   await client.upTo(6);
   expect(client.content).toEqual(pad.content);

@@ -4,6 +4,7 @@
  */
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
+import { io, type Socket } from 'socket.io-client';
 import { WebSocket, type ClientOptions } from 'ws';
 import type { Append, Log, NewRevision } from '../../../services/log/log.js';
 import { padRevisionData, padSnapshotData } from '../../../services/shared/pad-data.js';
@@ -35,6 +36,7 @@ export interface PadMessage {
     readonly currentTime?: number;
     readonly author?: string;
     readonly changeset?: string;
+    readonly apool?: PoolJson;
     readonly collab_client_vars?: {
       readonly rev: number;
       readonly initialAttributedText: AttributedText;
@@ -79,6 +81,87 @@ export class PadViewer {
 
   close(): void {
     this.client.close?.();
+  }
+}
+
+/**
+ * socket.io-client as Etherpad's page uses it: straight to the WebSocket, and after a lost connection CLIENT_READY with
+ * `reconnect` and where it stands. Told to load the pad again, it does so by a new connection. It throws nothing: what does
+ * not follow goes to `faults`.
+ */
+export class PadPage {
+  readonly faults: string[] = [];
+  /** How often it was given the whole pad, revisions as missed ones, and word that it missed none. */
+  readonly told = { whole: 0, missed: 0, nothingMissed: 0, reloads: 0 };
+  private readonly socket: Socket;
+  private text: PadText | undefined;
+  private ownRev = -1;
+
+  constructor(url: string, pad = 'notes') {
+    this.socket = io(url, {
+      query: { padId: pad },
+      transports: ['websocket'],
+      forceNew: true,
+      reconnectionDelay: 100,
+      reconnectionDelayMax: 1_000,
+    });
+    this.socket.on('connect', () => {
+      const resumes = this.text === undefined ? {} : { reconnect: true, client_rev: this.ownRev };
+      const ready = { component: 'pad', type: 'CLIENT_READY', padId: pad, token: 't.abcd', protocolVersion: 2 };
+      this.socket.emit('message', { ...ready, ...resumes });
+    });
+    this.socket.on('message', (message: PadMessage) => {
+      this.hear(message);
+    });
+  }
+
+  get rev(): number {
+    return this.ownRev;
+  }
+
+  /** As a browser that sleeps; it keeps its text. */
+  leave(): void {
+    this.socket.disconnect();
+  }
+
+  comeBack(): void {
+    this.socket.connect();
+  }
+
+  get content(): PadText['content'] | undefined {
+    return this.text?.content;
+  }
+
+  close(): void {
+    this.socket.close();
+  }
+
+  private hear({ type, disconnect, data }: PadMessage): void {
+    const vars = data?.collab_client_vars;
+    if (disconnect !== undefined) {
+      this.told.reloads += 1;
+      this.text = undefined;
+    } else if (type === 'CLIENT_VARS' && vars !== undefined) {
+      this.told.whole += 1;
+      this.ownRev = vars.rev;
+      this.text = PadText.of(vars.initialAttributedText, vars.apool);
+    } else if (data?.noChanges === true) {
+      this.told.nothingMissed += 1;
+      if (data.newRev !== this.ownRev) this.faults.push(`nothing missed at ${data.newRev}, it is at ${this.ownRev}`);
+    } else if (data?.type === 'CLIENT_RECONNECT' || data?.type === 'NEW_CHANGES') {
+      if (data.type === 'CLIENT_RECONNECT') this.told.missed += 1;
+      this.apply(data);
+    }
+  }
+
+  private apply({ newRev, changeset, apool, timeDelta }: NonNullable<PadMessage['data']>): void {
+    if (newRev !== this.ownRev + 1 || this.text === undefined) {
+      this.faults.push(`revision ${newRev} at ${this.ownRev}`);
+      return;
+    }
+    if (typeof timeDelta !== 'number') this.faults.push(`revision ${newRev} without a timeDelta`);
+    this.text.apply({ changeset: changeset ?? '', apool: apool ?? { numToAttrib: {}, nextNum: 0 } });
+    this.ownRev = newRev;
   }
 }
 
