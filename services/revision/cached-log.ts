@@ -28,6 +28,7 @@ import type { Values } from '../shared/settings.js';
 import type { RevisionCounters } from './counters.js';
 import { ExtentAsker, type Asked } from './extent-asker.js';
 import { KeptEntries } from './kept-entries.js';
+import { LogReads } from './log-reads.js';
 import { LogTail } from './log-tail.js';
 import { PageCache } from './page-cache.js';
 import type { PageSource } from './service.js';
@@ -35,8 +36,12 @@ import type { revisionSettings } from './settings.js';
 
 /** How long heads wait for the tail to receive what the leader already has. */
 const WAIT_MS = 250;
-/** A tail that holds other rooms than the log is read again, but not more often than this; doubles while it does not help. */
-const MIN_RESTART_EVERY_MS = 2_500;
+/**
+ * A tail that holds other rooms than the log, for so long, is read again: which rooms were removed shows only when they are
+ * asked for. Not more often than this; the pause doubles while it does not help.
+ */
+const RESTART_AFTER_MS = 2_000;
+const MIN_RESTART_EVERY_MS = 15_000;
 const MAX_RESTART_EVERY_MS = 300_000;
 const VERIFY_EVERY_MS = 1_000;
 
@@ -46,22 +51,29 @@ export interface CachedLogParts {
   readonly whole: WholeLog;
   readonly clock: Clock;
   readonly counters: RevisionCounters;
-  readonly settings: Pick<Values<typeof revisionSettings>, 'revisionTailBytes' | 'revisionCacheBytes'>;
+  readonly settings: Pick<
+    Values<typeof revisionSettings>,
+    'revisionTailBytes' | 'revisionCacheBytes' | 'revisionLogReads'
+  >;
 }
 
 export class CachedLog implements PageSource {
   private readonly tail: LogTail;
+  private readonly reads: LogReads;
   private readonly pages: PageCache;
   private readonly kept: KeptEntries;
   private readonly following: WholeFollowing;
   private readonly extent: ExtentAsker;
+  private differsSince: number | undefined;
   private restartedAt = Number.NEGATIVE_INFINITY;
   private restartEveryMs = MIN_RESTART_EVERY_MS;
   private verifiedAt = Number.NEGATIVE_INFINITY;
 
   /** Begins to follow the log. */
   constructor(private readonly parts: CachedLogParts) {
-    const { log, whole, counters, settings } = parts;
+    const { whole, counters, settings } = parts;
+    const log = new LogReads(parts.log, counters, settings.revisionLogReads);
+    this.reads = log;
     this.pages = new PageCache({
       log,
       counters,
@@ -82,9 +94,12 @@ export class CachedLog implements PageSource {
 
   async heads(rooms: readonly string[]): Promise<ReadonlyMap<string, Head | null>> {
     const { counters, log } = this.parts;
-    if (!(await this.isConfirmed(await this.extent.ask()))) {
+    const asked = await this.extent.ask();
+    if (!(await this.isConfirmed(asked))) {
       counters.headsAsked += 1;
-      return log.heads(rooms);
+      const heads = await log.heads(rooms);
+      for (const room of rooms) if (heads.get(room) === null) this.tail.remove(room, asked.extent.lastSeq);
+      return heads;
     }
     counters.headsConfirmed += 1;
     return new Map(rooms.map((room) => [room, this.tail.head(room) ?? null]));
@@ -162,8 +177,7 @@ export class CachedLog implements PageSource {
   }
 
   private readLog(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range> {
-    this.parts.counters.logReads += 1;
-    return this.parts.log.range(room, fromRev, options);
+    return this.reads.range(room, fromRev, options);
   }
 
   /** Whether the tail holds all that the log has. Waits a little for what is on its way. */
@@ -173,8 +187,11 @@ export class CachedLog implements PageSource {
     // It may have begun again meanwhile.
     if (!this.following.vouchesFor(extent)) return false;
     const holds = this.tail.holds(extent);
-    if (holds) this.restartEveryMs = MIN_RESTART_EVERY_MS;
-    else this.restart();
+    if (!holds) this.restartIfItStays();
+    else {
+      this.differsSince = undefined;
+      this.restartEveryMs = MIN_RESTART_EVERY_MS;
+    }
     return holds;
   }
 
@@ -213,9 +230,11 @@ export class CachedLog implements PageSource {
     this.following.verify();
   }
 
-  private restart(): void {
+  private restartIfItStays(): void {
     const now = this.parts.clock.monotonic();
-    if (now - this.restartedAt < this.restartEveryMs) return;
+    this.differsSince ??= now;
+    if (now - this.differsSince < RESTART_AFTER_MS || now - this.restartedAt < this.restartEveryMs) return;
+    this.differsSince = undefined;
     this.restartedAt = now;
     this.restartEveryMs = Math.min(MAX_RESTART_EVERY_MS, this.restartEveryMs * 2);
     this.following.restart();

@@ -83,6 +83,14 @@ export class LogTail implements WholeListener {
     return collector.entries;
   }
 
+  /** The room is gone, with all entries up to `seq`. What is newer stays: it has begun again. */
+  remove(room: string, seq: number): void {
+    const tail = this.rooms.get(room);
+    if (tail === undefined || tail.head.seq > seq) return;
+    this.drop(tail);
+    this.rooms.delete(room);
+  }
+
   /** Holds no entries of the room any more, but its head. */
   release(room: string): void {
     const tail = this.rooms.get(room);

@@ -89,7 +89,6 @@ export class PageCache {
     hint: number | undefined,
     name: string,
   ): Promise<Range> {
-    this.parts.counters.logReads += 1;
     const options = { limit: PAGE_REVISIONS, maxBytes: PAGE_BYTES, ...(hint === undefined ? {} : { hint }) };
     const { cleared } = this;
     const range = await this.parts.log.range(room, start, options);

@@ -46,6 +46,13 @@ export const revisionSettings = {
     fallback: 64 * MiB,
     value: 'bytes',
   },
+  revisionLogReads: {
+    env: 'REVISION_LOG_READS',
+    help: 'ranges that are read from the log at once; further ones wait, twenty times as many, and beyond that are answered overloaded',
+    parse: whole('reads', 1, 1_000),
+    fallback: 16,
+    value: 'count',
+  },
   revisionSnapshotCacheBytes: {
     env: 'REVISION_SNAPSHOT_CACHE_BYTES',
     help: 'bytes of snapshots that are kept for a second after they were read; the longest unused go first',

@@ -5,7 +5,8 @@ import { MemoryLog } from '../../services/log/memory-log.js';
 import { MemoryStore } from '../../services/log/memory-store.js';
 import { CachedLog } from '../../services/revision/cached-log.js';
 import { RevisionCounters } from '../../services/revision/counters.js';
-import { systemClock } from '../../services/shared/clock.js';
+import { systemClock, type Clock } from '../../services/shared/clock.js';
+import { ManualClock, settle } from '../support/manual-clock.js';
 import { Random, testSeed } from '../support/random.js';
 import { appendEntry } from '../support/revision-parts.js';
 import { waitFor } from '../support/wait-for.js';
@@ -25,19 +26,32 @@ afterEach(() => {
   for (const cached of running.splice(0)) cached.stop();
 });
 
+interface Options {
+  readonly log?: MemoryLog;
+  readonly store?: MemoryStore;
+  readonly whole?: WholeLog;
+  readonly read?: Pick<Log, 'range' | 'heads' | 'snapshot'>;
+  readonly tail?: number;
+  readonly pages?: number;
+  readonly reads?: number;
+  readonly clock?: Clock;
+}
+
 /** Waits until what was appended before has been received. */
-async function start(
-  options: { log?: MemoryLog; store?: MemoryStore; whole?: WholeLog; read?: Log; tail?: number; pages?: number } = {},
-): Promise<Parts> {
+async function start(options: Options = {}): Promise<Parts> {
   const { store = new MemoryStore() } = options;
   const log = options.log ?? new MemoryLog({ clock: systemClock, store });
   const counters = new RevisionCounters();
   const cached = new CachedLog({
     log: options.read ?? log,
     whole: options.whole ?? log,
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
     counters,
-    settings: { revisionTailBytes: options.tail ?? 1e6, revisionCacheBytes: options.pages ?? 1e6 },
+    settings: {
+      revisionTailBytes: options.tail ?? 1e6,
+      revisionCacheBytes: options.pages ?? 1e6,
+      revisionLogReads: options.reads ?? 16,
+    },
   });
   running.push(cached);
   // An empty log is followed from the next turn on.
@@ -150,9 +164,84 @@ describe('the log in memory', () => {
 
     expect(await cached.range('room', 1, ALL)).toEqual({ kind: 'empty' });
     expect((await cached.heads(['room'])).get('room')).toBeNull();
-    await waitFor(async () => (await cached.heads([]), counters.restarts === 1), { what: 'heads are forgotten' });
+    const { headsConfirmed } = counters;
+    expect(await cached.heads(['other', 'room'])).toEqual(await log.heads(['other', 'room']));
+    // Who asked for it has shown which room is gone: nothing else is forgotten.
+    expect(counters).toMatchObject({ headsConfirmed: headsConfirmed + 1, restarts: 0 });
+  });
+
+  it('[R7] a purged room that nobody asks for: heads are asked of the leader, and after a while all is read again', async () => {
+    const clock = new ManualClock();
+    const { log, store, cached, counters } = await start({ clock });
+    for (const room of ['one', 'two', 'gone']) await appendEntry(log, room, 1, 2);
+    await cached.heads([]);
+    store.removeHistory('gone');
+    const { headsConfirmed } = counters;
+    for (let turn = 0; turn < 3; turn += 1) expect(await cached.heads(['one'])).toEqual(await log.heads(['one']));
+    expect(counters).toMatchObject({ headsConfirmed, restarts: 0 });
+
+    clock.skip(2_000);
+    await cached.heads(['one']);
     expect(counters.restarts).toBe(1);
-    expect((await cached.heads(['other', 'room'])).get('other')).toEqual((await log.heads(['other'])).get('other'));
+    await settle();
+    expect(await cached.heads(['one', 'gone'])).toEqual(await log.heads(['one', 'gone']));
+    expect(counters).toMatchObject({ headsConfirmed: headsConfirmed + 1, restarts: 1 });
+  });
+
+  it('[R7] where the log counts other rooms for good, all is read again ever more rarely', async () => {
+    const clock = new ManualClock();
+    const store = new MemoryStore();
+    const log = new MemoryLog({ clock: systemClock, store });
+    const whole: WholeLog = {
+      followAll: (listener) => log.followAll(listener),
+      // As with a message in the stream that is no entry.
+      extent: async () => ({ ...(await log.extent()), rooms: (await log.extent()).rooms + 1 }),
+      keeps: (entry) => log.keeps(entry),
+    };
+    const { cached, counters } = await start({ log, store, whole, clock });
+    await appendEntry(log, 'room', 1, 1);
+    for (let s = 0; s < 3_600; s += 5) {
+      expect(await cached.heads(['room'])).toEqual(await log.heads(['room']));
+      clock.skip(5_000);
+      await settle(2);
+    }
+    expect(counters.headsConfirmed).toBe(0);
+    expect(counters.restarts).toBeGreaterThan(2);
+    expect(counters.restarts).toBeLessThan(20);
+  });
+
+  it('[R6] so many ranges are read from the log at once; others wait, and one too many is refused', async () => {
+    const store = new MemoryStore();
+    const log = new MemoryLog({ clock: systemClock, store });
+    const rooms = Array.from({ length: 43 }, (_, index) => `room ${index}`);
+    for (const room of rooms) await appendEntry(log, room, 1, 3);
+    let [underWay, most] = [0, 0];
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const read: Options['read'] = {
+      heads: (...asked) => log.heads(...asked),
+      snapshot: (room) => log.snapshot(room),
+      range: async (...asked) => {
+        underWay += 1;
+        most = Math.max(most, underWay);
+        await released;
+        underWay -= 1;
+        return log.range(...asked);
+      },
+    };
+    const { cached, counters } = await start({ log, store, read, tail: 0, reads: 2 });
+    const asking = Promise.allSettled(rooms.map((room) => cached.range(room, 1, ALL)));
+    await waitFor(() => underWay === 2, { what: 'two reads are under way' });
+    await settle();
+    release();
+    const answers = await asking;
+    // Two at once, and twenty waiting for each.
+    const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []));
+    expect(refused).toEqual([expect.objectContaining({ code: 'overloaded' })]);
+    expect(most).toBe(2);
+    expect(counters.logReads).toBe(42);
   });
 
   it('[R7] what retention removed is not answered from memory: not from the tail, nor from a page', async () => {
