@@ -69,7 +69,9 @@ export class EtherpadEndpoint implements SocketAccess {
 
   converse(request: HttpRequest): Conversation {
     const isUpgrade = readQuery(request).sid !== null;
-    return new EtherpadViewer({ protocol: this.protocol, rooms: this.rooms, isUpgrade, parameters: this.parameters });
+    const { protocol, rooms, parameters } = this;
+    const isLatest = (room: string) => this.parts.isLatest(room);
+    return new EtherpadViewer({ protocol, rooms, isLatest, isUpgrade, parameters });
   }
 
   onRequest(response: HttpResponse, request: HttpRequest): void {

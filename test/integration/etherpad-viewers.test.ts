@@ -306,6 +306,15 @@ describe('a room that holds something else than a pad', () => {
     );
   });
 
+  it('[K11] a room whose revisions may be skipped is no pad', async () => {
+    await start({ settings: { latestRooms: 'pad:n*' } });
+    await padWith(1);
+    const client = await raw();
+    client.ready();
+    expect(await client.untilClosed()).toMatchObject({ code: 4_422 });
+    expect(shortly(client.messages)).toEqual(['disconnect corruptPad']);
+  });
+
   it('[K11] a snapshot that is none of a pad', async () => {
     await start();
     await edge.log.putSnapshot('pad:notes', { rev: 7, data: Buffer.from('{"text":"x"}') });

@@ -52,6 +52,8 @@ const HARMLESS: ReadonlySet<string> = new Set(['USERINFO_UPDATE', 'CLIENT_MESSAG
 export interface ViewerOptions {
   readonly protocol: Protocol;
   readonly rooms: PadRooms;
+  /** Whether lagging members of the room are not given every revision: at a gap, viewers break. */
+  readonly isLatest: (room: string) => boolean;
   /** Whether the connection was opened by polling. */
   readonly isUpgrade: boolean;
   readonly parameters: Omit<OpenParameters, 'sid' | 'upgrades'>;
@@ -150,6 +152,9 @@ export class EtherpadViewer implements Conversation {
     } catch (error) {
       if (!(error instanceof RevcastError)) throw asError(error);
       return this.refuse(error);
+    }
+    if (this.options.isLatest(room)) {
+      return this.refuse(new RevcastError('not_a_pad', 'revisions of the room may be skipped (EDGE_LATEST_ROOMS)'));
     }
     const subscribe = { kind: 'subscribe', id: MAIN_NAMESPACE, room, batch: false } as const;
     if (reconnect !== true || clientRev === undefined || clientRev === null)
