@@ -332,14 +332,12 @@ describe('many viewers', () => {
       await start({ settings: { deflateMinSaving: 16 } });
       const room = await padWith(1);
       const viewers: RawViewer[] = [];
-      for (let n = 0; n < 300; n += 1) {
-        const made = await RawViewer.connect(edge.port, '', { perMessageDeflate });
-        cleanUps.push(() => {
-          made.destroy();
-        });
-        viewers.push(made);
-        made.ready();
-      }
+      const connect = () => RawViewer.connect(edge.port, '', { perMessageDeflate });
+      while (viewers.length < 300) viewers.push(...(await Promise.all(Array.from({ length: 50 }, connect))));
+      cleanUps.push(() => {
+        for (const each of viewers) each.destroy();
+      });
+      for (const each of viewers) each.ready();
       for (const each of viewers) await each.told(2);
       const before = edge.edge.counters();
       for (let n = 0; n < 10; n += 1) {
@@ -355,6 +353,28 @@ describe('many viewers', () => {
       for (const each of others) expect(each).toEqual(one);
     },
   );
+
+  it('[K2] one that reads slowly holds up nobody, and gets every revision once, from pages', async () => {
+    await start({
+      settings: { ringMaxRevisions: 20, ringKeepRevisions: 10, pageRevisions: 20, deflateMinSaving: 1_000_000 },
+    });
+    const room = await padWith(1);
+    const [slow, quick] = [await raw(), await raw()];
+    slow.ready();
+    quick.ready();
+    await Promise.all([slow.told(2), quick.told(2)]);
+    slow.socket.pause();
+    for (let n = 0; n < 500; n += 1) {
+      const { length } = room.pad.text;
+      room.pad.splice(0, length - 1, `${n} `.repeat(5_000));
+      await room.publish();
+    }
+    await quick.told(502);
+    expect(edge.edge.counters().stragglersEntered).toBeGreaterThan(0);
+    slow.socket.resume();
+    await slow.told(502);
+    expect(slow.messages).toEqual(quick.messages);
+  });
 
   it('[K3] those who missed much come back together, from pages, each with all of it once', async () => {
     await start({ settings: { ringMaxRevisions: 20, ringKeepRevisions: 10, pageRevisions: 50, pageBytes: 4_096 } });

@@ -1,5 +1,5 @@
 /** A viewer's connection without a socket: whatever a client says, in whatever order, it is told something and nothing throws. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EtherpadViewer } from '../../services/edge/protocols/etherpad-viewer.js';
 import { etherpadProtocol } from '../../services/edge/protocols/etherpad.js';
