@@ -8,7 +8,7 @@ export interface Until {
 
 /** The answer that each value was given. */
 export async function keepAppending(
-  log: Log,
+  log: Pick<Log, 'append'>,
   room: string,
   name: string,
   until: Until,

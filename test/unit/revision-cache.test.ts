@@ -216,9 +216,9 @@ describe('the log in memory', () => {
     const rooms = Array.from({ length: 43 }, (_, index) => `room ${index}`);
     for (const room of rooms) await appendEntry(log, room, 1, 3);
     let [underWay, most] = [0, 0];
-    let release: () => void = () => undefined;
+    const held: (() => void)[] = [];
     const released = new Promise<void>((resolve) => {
-      release = resolve;
+      held.push(resolve);
     });
     const read: Options['read'] = {
       heads: (...asked) => log.heads(...asked),
@@ -235,7 +235,7 @@ describe('the log in memory', () => {
     const asking = Promise.allSettled(rooms.map((room) => cached.range(room, 1, ALL)));
     await waitFor(() => underWay === 2, { what: 'two reads are under way' });
     await settle();
-    release();
+    for (const release of held) release();
     const answers = await asking;
     // Two at once, and twenty waiting for each.
     const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []));
