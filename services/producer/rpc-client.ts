@@ -3,7 +3,7 @@
  *
  *   ask ─┬─ an answer ──────────────────▶ that is it
  *    ▲   ├─ none in time, or cut off ──▶ may be stored ─┐
- *    │   └─ surely not processed ───────────────────────┤
+ *    │   └─ surely not stored, not by this one ─────────┤
  *    └──────────── a pause, the same request again ◀────┘ until the time is over
  *
  * The key makes asking again safe: a killed, hung or stopping producer is survived without a second revision. Once a
@@ -45,10 +45,10 @@ type Answer =
   | { readonly kind: 'stored'; readonly appended: Appended }
   /** Nothing of this request was or will be stored; asking again gives the same answer. */
   | { readonly kind: 'refused'; readonly error: RevcastError }
-  /** Nothing of this request was stored; another producer, or a later time, may do better. */
+  /** Nothing of this request was stored, and to try elsewhere would be no better. */
   | { readonly kind: 'turned_away'; readonly error: RevcastError }
-  /** This request was not even processed. */
-  | { readonly kind: 'unheard'; readonly error: RevcastError }
+  /** Nothing of this request was stored; it may be another producer that can, or this one in a moment. */
+  | { readonly kind: 'elsewhere'; readonly error: RevcastError }
   /** It may have been stored, or still be. */
   | { readonly kind: 'open' };
 
@@ -74,7 +74,7 @@ export class ProducerClient implements Publisher {
         case 'turned_away':
           if (!mayBeStored) throw answer.error;
           break;
-        case 'unheard':
+        case 'elsewhere':
           last = answer.error;
           break;
         case 'open':
@@ -106,18 +106,22 @@ export class ProducerClient implements Publisher {
 
 function unanswered(error: RequestError): Answer {
   if (error.failure === 'not_permitted') return { kind: 'refused', error };
-  return error.certainlyNotProcessed ? { kind: 'unheard', error } : { kind: 'open' };
+  return error.certainlyNotProcessed ? { kind: 'elsewhere', error } : { kind: 'open' };
 }
 
 /** What an error of the producer says about the request. */
 function answered(error: RevcastError): Answer {
   if (error.code === 'outcome_unknown') return { kind: 'open' };
-  if (error.code === 'shutting_down') return { kind: 'unheard', error };
+  // A producer that has just started is asked before it reaches its log.
+  if (error.code === 'shutting_down' || error.code === 'log_unavailable') return { kind: 'elsewhere', error };
   return { kind: error.retryable ? 'turned_away' : 'refused', error };
 }
 
 function nothingStored(cause: RevcastError | undefined): RevcastError {
-  return new RevcastError('log_unavailable', 'no producer answered in time; nothing was stored', { cause });
+  const why = cause === undefined ? 'there was no time left' : cause.message;
+  return new RevcastError('log_unavailable', `no producer could store it in time (${why}); nothing was stored`, {
+    cause,
+  });
 }
 
 function outcomeUnknown(): RevcastError {

@@ -79,6 +79,7 @@ describe('asking a producer', () => {
     ['a connection that breaks', ['disconnected', 'not_connected', 'not_connected', APPENDED]],
     ['no producer for a while', ['no_responders', 'no_responders', APPENDED]],
     ['a producer that stops', [refusal('shutting_down'), APPENDED]],
+    ['a producer that has not reached its log yet', [refusal('log_unavailable'), APPENDED]],
     ['a producer that does not know the outcome', [refusal('outcome_unknown'), APPENDED]],
     ['a lost answer, and then a producer that can do nothing', ['timed_out', refusal('log_unavailable'), APPENDED]],
     ['a lost answer, and then a producer with too much to do', ['disconnected', refusal('overloaded'), APPENDED]],
@@ -91,14 +92,7 @@ describe('asking a producer', () => {
     for (const { request } of sent) expect(Buffer.from(request).equals(sent[0]?.request ?? Buffer.alloc(0))).toBe(true);
   });
 
-  const AT_ONCE: ErrorCode[] = [
-    'conflict',
-    'invalid_request',
-    'too_large',
-    'overloaded',
-    'log_unavailable',
-    'log_full',
-  ];
+  const AT_ONCE: ErrorCode[] = ['conflict', 'invalid_request', 'too_large', 'overloaded', 'log_full'];
   it.each(AT_ONCE)('[U4] %s is told at once', async (code) => {
     const { outcome, sent } = await asked([refusal(code)]);
     expect(outcome).toMatchObject({ code });
@@ -121,18 +115,21 @@ describe('asking a producer', () => {
     expect(ms).toBeLessThanOrEqual(10_100);
   });
 
-  it.each(['no_responders', 'not_connected'] as const)(
-    '[U7] what was never processed is said to be so: %s',
-    async (step) => {
-      const { outcome, sent } = await asked([step], 3_000);
-      expect(outcome).toMatchObject({
-        code: 'log_unavailable',
-        message: expect.stringContaining('nothing was stored') as string,
-      });
-      // The pauses grow: an outage is no storm.
-      expect(sent.length).toBeLessThan(12);
-    },
-  );
+  const NOT_STORED: [string, Step][] = [
+    ['nobody there', 'no_responders'],
+    ['no connection', 'not_connected'],
+    ['producers without their log', refusal('log_unavailable')],
+    ['producers that stop', refusal('shutting_down')],
+  ];
+  it.each(NOT_STORED)('[U7] what was certainly not stored is said to be so: %s', async (_what, step) => {
+    const { outcome, sent } = await asked([step], 3_000);
+    expect(outcome).toMatchObject({
+      code: 'log_unavailable',
+      message: expect.stringContaining('nothing was stored') as string,
+    });
+    // The pauses grow: an outage is no storm.
+    expect(sent.length).toBeLessThan(12);
+  });
 
   it('[U7] the last try is cut to the time that is left', async () => {
     const { sent } = await asked(['timed_out'], 2_500);
