@@ -16,6 +16,10 @@ const BENCHES: Readonly<Record<string, Bench>> = {
     help: 'revisions per second into one room, on a real nats-server; --n: appends of a turn',
     run: async (options) => (await import('./append.js')).runAppend(options),
   },
+  cold: {
+    help: 'ranges in the middle of rooms that nobody has in memory, with and without a hint (needs nats-server); --n: rooms',
+    run: async (options) => (await import('./cold.js')).runCold(options),
+  },
   deep: {
     help: 'one client far behind: revisions per second, and memory (needs nats-server); --n: revisions',
     run: async (options) => (await import('./deep.js')).runDeep(options),
