@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { descendantsOf, isAlive, KeptProcess } from '../support/built-program.js';
 import { freePort } from '../support/free-port.js';
 import { NatsServer } from '../support/nats-server.js';
+import { PlainClient } from '../support/plain-client.js';
 import { waitFor } from '../support/wait-for.js';
 
 const ANY_PORTS = ['--edge-port', '0', '--producer-port', '0', '--revision-port', '0'];
@@ -59,6 +60,18 @@ describe('dev', () => {
     await where.ended;
     expect(JSON.parse(where.stdout)).toMatchObject({ room: 'doc-1' });
     await running.says(/the log is in memory: nothing survives this process/u, 'stderr');
+  });
+
+  test('[C7] [B8] with a node it serves clients of Blockbook, and says where', async () => {
+    const running = dev('--anvil');
+    const [, url = ''] = await running.says(/^ +blockbook +(http\S+),/mu);
+    const client = await PlainClient.connect(`${url.replace('http', 'ws')}/websocket`);
+    cleanUp.push(() => Promise.resolve(client.close()));
+    expect(await client.request('subscribeNewBlock', {}, '0')).toEqual({ subscribed: true });
+    await waitFor(() => client.texts.length > 1, { what: 'a block' });
+    const { data } = JSON.parse(client.texts[1] ?? '') as { data: { height: number; hash: string } };
+    expect(await client.request('getBlockHash', { height: data.height })).toEqual({ hash: data.hash });
+    expect(await client.request('getInfo')).toMatchObject({ name: 'Ethereum', testnet: true });
   });
 
   test('[C4] SIGTERM stops it, and the node that it started, with exit code 0', async () => {

@@ -41,7 +41,7 @@ const NOTHING = Buffer.alloc(0);
 /** What else is in them does not matter, as in Blockbook. */
 const BlockHashParams = z.object({ height: z.int().min(0) });
 
-export const blockEncoding: Encoding = {
+const blockEncoding: Encoding = {
   index: 2,
   first: Buffer.from('{'),
   isNews: true,
