@@ -45,7 +45,12 @@ describe('replicas on a NATS server', () => {
 
   async function replica(): Promise<Replica> {
     const log = await openJetStreamLog(server.url);
-    const parts = { settings: { ...settings, revisionRpcRequests: 1_000 }, log: log.log, whole: log.log, link: log.link };
+    const parts = {
+      settings: { ...settings, revisionRpcRequests: 1_000 },
+      log: log.log,
+      whole: log.log,
+      link: log.link,
+    };
     return { ...log, service: await startRevision({ ...parts, logger, clock: systemClock }) };
   }
 

@@ -44,7 +44,14 @@ beforeAll(async () => {
   }
   const store = await openJetStreamLog(server.url);
   logs.push(store);
-  revision = await startRevision({ settings: revisionSettings, log: store.log, whole: store.log, link: store.link, logger, clock });
+  revision = await startRevision({
+    settings: revisionSettings,
+    log: store.log,
+    whole: store.log,
+    link: store.link,
+    logger,
+    clock,
+  });
   for (let i = 0; i < 2; i += 1) {
     const link = testLink(server.url);
     links.push(link);
