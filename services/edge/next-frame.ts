@@ -2,9 +2,13 @@
  * What a member is to be sent next. The fast path (a steady member, its next revision in the ring) allocates nothing.
  */
 import type { EdgeParts } from './edge-parts.js';
-import type { RangeFrames, SlotSource } from './frames.js';
+import type { RangeFrames, RevisionRun, SlotSource } from './frames.js';
 import type { Member } from './member.js';
+import { OPENING_BYTES } from './message-run.js';
 import type { PreparedFrame } from './prepared-frame.js';
+
+/** How messages to a socket are compressed. */
+export type Deflate = 'off' | 'once' | 'per-socket';
 
 /**
  * The frame of what follows `given`: the member's cursor, or for a steady member what it was sent since, in the same
@@ -24,6 +28,27 @@ export function nextFrame(parts: EdgeParts, member: Member, given: number): Prep
   const frame = frameFrom(parts, member, after + 1, ring, room.ranges, ring.headRev);
   if (frame === undefined) member.to('overtaken');
   return frame;
+}
+
+/** The run that has what follows `given`: of the room's newest revisions, or of the member's page. */
+export function nextRun(
+  { frames }: EdgeParts,
+  member: Member,
+  given: number,
+  deflate: Deflate,
+): RevisionRun | undefined {
+  const { room, page, state, batch, encoding } = member;
+  const { ring } = room;
+  if (given >= member.encodedUntil) member.encodeOn();
+  if (batch || ring.headRev - given <= 1) return undefined;
+  if (member.openingBytes > OPENING_BYTES || deflate === 'per-socket') return undefined;
+  const deflates = deflate === 'once';
+  if (state === 'catching-up') {
+    const isInPage = page?.get(given + 1) !== undefined && !room.latest;
+    return isInPage ? frames.pageRun(page, encoding, given + 1, deflates) : undefined;
+  }
+  if (state === 'lagging' && room.latest) return undefined;
+  return frames.run(ring, encoding, given + 1, ring.headRev, deflates);
 }
 
 /** The frame that begins with `rev`; undefined where the source does not have it. */

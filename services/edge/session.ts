@@ -15,10 +15,9 @@ import type { Joining } from './commands.js';
 import type { EdgeParts } from './edge-parts.js';
 import type { Greeting } from './greeting.js';
 import { goOn } from './news.js';
-import { nextFrame } from './next-frame.js';
+import { nextFrame, nextRun, type Deflate } from './next-frame.js';
 import type { Member } from './member.js';
-import { OPENING_BYTES, type Opened } from './message-run.js';
-import type { RevisionRun } from './frames.js';
+import type { Opened } from './message-run.js';
 import type { PreparedFrame } from './prepared-frame.js';
 import type { Conversation, Encoding, Protocol, RequestId, Said, Telling } from './protocols/protocol.js';
 import { DROPPED, type ClientSocket } from './uws.js';
@@ -78,7 +77,7 @@ export class Session {
   private ws: ClientSocket | undefined;
   private readonly conversation: Conversation | undefined;
   /** How messages to this socket are compressed: by what was negotiated, and EDGE_DEFLATE. */
-  private readonly deflate: 'off' | 'once' | 'per-socket';
+  private readonly deflate: Deflate;
   private readonly headerBytes: number;
   private blocked = false;
   /** How it is to be closed when it is no longer blocked; nothing more is written before that. */
@@ -302,7 +301,7 @@ export class Session {
 
   /** What goes uncompressed, one revision a message, of what follows `given`; rev of the last that fitted. */
   private writeRun(ws: ClientSocket, member: Member, given: number): number {
-    const run = this.runAfter(member, given);
+    const run = nextRun(this.parts, member, given, this.deflate);
     if (run === undefined) return given;
     const { openingBytes, openingWords } = member;
     const { bodyBytes } = run.messages;
@@ -323,23 +322,6 @@ export class Session {
     const lastRev = run.firstRev + at - 1;
     if (member.state !== 'steady' && lastRev > given) this.delivered(member, lastRev);
     return lastRev;
-  }
-
-  /** The run that has what follows `given`: of the room's newest revisions, or of the member's page. */
-  private runAfter(member: Member, given: number): RevisionRun | undefined {
-    const { room, page, state, batch, encoding } = member;
-    const { ring } = room;
-    const { frames } = this.parts;
-    if (given >= member.encodedUntil) member.encodeOn();
-    if (batch || ring.headRev - given <= 1) return undefined;
-    if (member.openingBytes > OPENING_BYTES || this.deflate === 'per-socket') return undefined;
-    const deflates = this.deflate === 'once';
-    if (state === 'catching-up') {
-      const isInPage = page?.get(given + 1) !== undefined && !room.latest;
-      return isInPage ? frames.pageRun(page, encoding, given + 1, deflates) : undefined;
-    }
-    if (state === 'lagging' && room.latest) return undefined;
-    return frames.run(ring, encoding, given + 1, ring.headRev, deflates);
   }
 
   /** Writes as much as may go in one call, and says what is left. */
