@@ -186,6 +186,30 @@ describe('dev', () => {
     expect(tailed.stdout).toBe('{"text":"hello"}\n');
     expect(second.stdout).toContain(nats.url);
   });
+
+  test('[U1] clients publish over a WebSocket of its edge, and on NATS through an edge of another process too', async () => {
+    const nats = await NatsServer.start();
+    cleanUp.push(() => nats.dispose());
+    const running = dev('--nats', nats.url, '--edge-publish-rooms', 'doc-*');
+    const [, own] = await running.says(/^ +edge +(ws\S+)$/mu);
+    const port = await freePort();
+    const flags = ['--edge-port', String(port), '--edge-publish-rooms', 'doc-1'];
+    const edge = started(KeptProcess.revcast(['edge', '--nats', nats.url, ...flags]));
+    await edge.says(/edge: listening/u, 'stderr');
+    const clients = await Promise.all(
+      [own ?? '', `ws://127.0.0.1:${port}/v1/ws`].map((url) => PlainClient.connect(url)),
+    );
+    for (const [index, client] of clients.entries()) {
+      cleanUp.push(() => Promise.resolve(client.close()));
+      await client.subscribe('doc-1', { since: 0 });
+      const answer = await client.request('publish', { room: 'doc-1', data: index, expectedRev: index });
+      expect(answer).toMatchObject({ published: true, rev: index + 1 });
+    }
+    for (const client of clients) {
+      await client.upTo('doc-1', 2);
+      expect(client.revisions('doc-1').map(({ data }) => data)).toEqual([0, 1]);
+    }
+  });
 });
 
 async function held(): Promise<{ port: number; server: Server }> {
