@@ -122,8 +122,8 @@ export class CachedLog implements PageSource {
     if (head === undefined) return this.readLog(room, fromRev, options);
     const held = this.tail.entries(room, fromRev, options);
     if (held === undefined) return this.rangeOfPages(room, fromRev, options, { head, extent });
-    const [first] = held;
-    if (first === undefined || (await this.kept.has(first, extent))) {
+    const { seq, tag } = held[0] ?? head;
+    if (await this.kept.has({ room, seq, tag }, extent)) {
       this.parts.counters.tailReads += 1;
       return { kind: 'entries', entries: held, head };
     }
