@@ -101,7 +101,9 @@ export class Feed {
       this.state = 'live';
       this.release();
     } catch (error) {
+      const wasClosed = this.isClosed();
       this.close();
+      if (wasClosed) throw new RevcastError('shutting_down', 'the room was closed', { cause: error });
       if (error instanceof RevcastError) throw error;
       throw new RevcastError('log_unavailable', `the room cannot be opened: ${asError(error).message}`, {
         cause: error,

@@ -3,7 +3,7 @@
  * Only differences come back, so asking about all open rooms costs little. Limits: ROOMS_PER_REQUEST.
  */
 import type { Clock } from '../shared/clock.js';
-import { asError } from '../shared/errors.js';
+import { asError, RevcastError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
 import type { Head, Position } from '../log/log.js';
 import type { RevisionReader } from '../revision/contract.js';
@@ -55,9 +55,10 @@ export class HeadLookup {
       const answered = await this.reader.heads(questions.map(({ room, position }) => ({ room, position })));
       this.failing = false;
       const heads = new Map(answered.map(({ room, head }) => [room, head]));
-      for (const { room, resolve } of questions) {
+      for (const { room, position, resolve, reject } of questions) {
         const head = heads.get(room);
-        resolve(head === undefined ? { kind: 'same' } : { kind: 'differs', head });
+        if (head === undefined && position === null) reject(new RevcastError('internal', 'the room cannot be read'));
+        else resolve(head === undefined ? { kind: 'same' } : { kind: 'differs', head });
       }
     } catch (error) {
       // Once for all of them, and until somebody answers: an outage must not fill the log.

@@ -38,6 +38,8 @@ export interface PagesSettings {
 
 export class Pages {
   private readonly kept = new Map<string, Page>();
+  /** Counts what was forgotten: a page that was asked for before is not kept. */
+  private forgotten = 0;
   private bytes = 0;
   private readonly underWay = new Map<string, Promise<PageAnswer>>();
   private loads = 0;
@@ -96,10 +98,21 @@ export class Pages {
     const already = this.underWay.get(name);
     if (already !== undefined) return already;
     const loading = this.fetchInTurn(room, epoch, start).finally(() => {
-      this.underWay.delete(name);
+      if (this.underWay.get(name) === loading) this.underWay.delete(name);
     });
     this.underWay.set(name, loading);
     return loading;
+  }
+
+  /**
+   * Forgets the room's pages, also those under way: its history broke, or nobody followed it for a while, so that they
+   * may be of one that was lost.
+   */
+  forget(room: string): void {
+    this.forgotten += 1;
+    for (const name of this.kept.keys()) if (name.endsWith(` ${room}`)) this.drop(name);
+    for (const name of this.oldest.keys()) if (name.endsWith(` ${room}`)) this.oldest.delete(name);
+    for (const name of this.underWay.keys()) if (name.endsWith(` ${room}`)) this.underWay.delete(name);
   }
 
   /** Loads the page behind this one, where that costs nobody a wait: who is sent this one will need it. */
@@ -145,6 +158,7 @@ export class Pages {
 
   private async fetch(room: string, epoch: string, start: number): Promise<PageAnswer> {
     const end = this.startOf(start) + this.settings.pageRevisions - 1;
+    const { forgotten } = this;
     const before = this.kept.get(pageName(room, epoch, this.startOf(start - 1)));
     const answer = await this.reader.range({
       room,
@@ -160,7 +174,7 @@ export class Pages {
     const lastRev = start + slots.length - 1;
     const isComplete = slots.length > 0 && (lastRev === end || lastRev < (answer.head?.rev ?? 0));
     const page = new Page(start, slots, isComplete, answer.entries.at(-1)?.seq);
-    if (slots.length > 0) this.keep(pageName(room, epoch, start), page);
+    if (slots.length > 0 && this.forgotten === forgotten) this.keep(pageName(room, epoch, start), page);
     return { kind: 'page', page };
   }
 

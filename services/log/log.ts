@@ -176,7 +176,7 @@ export interface Log extends LiveLog {
 
   /**
    * The head of each room, null where the room has no revisions; confirmed by whoever decides what is committed
-   * (JetStream's leader). Throws `log_unavailable`.
+   * (JetStream's leader). A room whose newest entry cannot be read is left out. Throws `log_unavailable`.
    */
   heads(rooms: readonly string[]): Promise<ReadonlyMap<string, Head | null>>;
 

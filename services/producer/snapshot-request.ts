@@ -4,6 +4,9 @@ import { checkName, invalid } from './append-limits.js';
 import { bodyObject, optionalNumber, optionalString, refuseUnknown } from './body-properties.js';
 import { compact } from '../shared/json-text.js';
 
+/** A room may begin with it: below what a number holds exactly there must be room for all that follows. */
+const MAX_SNAPSHOT_REV = 1_000_000_000_000_000;
+
 /** Throws `invalid_json`, `invalid_request`. */
 export function parseSnapshotRequest(body: Uint8Array): NewSnapshot {
   const { text, properties } = bodyObject(body);
@@ -24,7 +27,9 @@ export function parseSnapshotRequest(body: Uint8Array): NewSnapshot {
 
 /** Throws `invalid_request` unless the snapshot's own properties are sound. */
 export function checkSnapshot({ rev, epoch, replaces }: NewSnapshot): void {
-  if (!Number.isSafeInteger(rev) || rev < 0) throw invalid('rev', 'must be a whole number, 0 or above');
+  if (!Number.isSafeInteger(rev) || rev < 0 || rev > MAX_SNAPSHOT_REV) {
+    throw invalid('rev', `must be a whole number from 0 to ${MAX_SNAPSHOT_REV}`);
+  }
   if (epoch !== undefined) checkName('epoch', epoch);
   if (replaces !== undefined) checkName('replaces', replaces);
   if (epoch !== undefined && replaces !== undefined) throw invalid('replaces', 'excludes epoch');

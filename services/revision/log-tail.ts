@@ -6,7 +6,7 @@
  * received, and that there are as many rooms (a purge of a room makes no entry, but one room less).
  * Limits: a head for each room of the log, and `maxBytes`.
  */
-import { entryBytes, RangeCollector } from '../log/entry-range.js';
+import { RangeCollector } from '../log/entry-range.js';
 import {
   headOf,
   lastRev,
@@ -16,9 +16,8 @@ import {
   type RangeOptions,
   type WholeListener,
 } from '../log/log.js';
+import { entryMemory } from './entry-memory.js';
 
-/** What an entry costs beside its data. */
-const ENTRY_BYTES = 640;
 /** New rooms that are told from those that the leader counted before. */
 const MAX_NEW_ROOMS = 1_000;
 
@@ -106,7 +105,7 @@ export class LogTail implements WholeListener {
     tail.head = head;
     tail.entries.push(entry);
     this.order.set(entry.seq, tail);
-    this.bytes += entryBytes(entry) + ENTRY_BYTES;
+    this.bytes += entryMemory(entry);
     this.evict();
   }
 
@@ -139,7 +138,7 @@ export class LogTail implements WholeListener {
 
   private forget(entry: Entry): void {
     this.order.delete(entry.seq);
-    this.bytes -= entryBytes(entry) + ENTRY_BYTES;
+    this.bytes -= entryMemory(entry);
   }
 
   private evict(): void {

@@ -3,14 +3,13 @@
  * up to `maxBytes`, the longest unused out first. Concurrent reads of a page are one (single flight). Only whole pages of one
  * numbering are kept. Whether a kept page is still the log's is for who uses it to find out (KeptEntries).
  */
-import { entryBytes } from '../log/entry-range.js';
 import { lastRev, type Entry, type Log, type Range } from '../log/log.js';
 import type { RevisionCounters } from './counters.js';
+import { entryMemory } from './entry-memory.js';
 
 const PAGE_REVISIONS = 200;
 /** A page of larger data than that is cut, and not kept. */
 const PAGE_BYTES = 1024 * 1024;
-const ENTRY_BYTES = 640;
 
 interface Page {
   readonly entries: readonly Entry[];
@@ -108,7 +107,7 @@ export class PageCache {
   }
 
   private keep(name: string, entries: readonly Entry[]): void {
-    const bytes = entries.reduce((sum, entry) => sum + entryBytes(entry) + ENTRY_BYTES, 0);
+    const bytes = entries.reduce((sum, entry) => sum + entryMemory(entry), 0);
     this.add(name, { entries, bytes });
     for (const [oldest, page] of this.kept) {
       if (this.bytes <= this.parts.maxBytes) return;

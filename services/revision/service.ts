@@ -66,7 +66,9 @@ export class RevisionService implements RevisionReader {
     if (known.length === 0) return [];
     const heads = await this.log.heads([...new Set(known.map(({ room }) => room))]);
     return known.flatMap(({ room, position }) => {
-      const head = heads.get(room) ?? null;
+      const head = heads.get(room);
+      // It cannot be read: nothing can be said of it, and what the asker knows stands.
+      if (head === undefined) return [];
       return position !== null && isAt(position, head) ? [] : [{ room, head }];
     });
   }
@@ -148,7 +150,9 @@ export class RevisionService implements RevisionReader {
   }
 
   private async confirmedHead(room: string): Promise<Head | null> {
-    return (await this.log.heads([room])).get(room) ?? null;
+    const head = (await this.log.heads([room])).get(room);
+    if (head === undefined) throw new RevcastError('internal', `room ${JSON.stringify(room)} cannot be read`);
+    return head;
   }
 }
 

@@ -68,6 +68,26 @@ describe('catch-up pages', () => {
     expect(revsOf(await containing(21))).toEqual(revsFrom(21, 30));
   });
 
+  it('[D7] of a room whose history broke are forgotten, those under way too, whatever the epoch', async () => {
+    const { containing, pages, reader } = await pagesOf({ count: 35 });
+    await containing(1);
+    const gate = new Gate();
+    reader.nextRange(async (query) => {
+      await gate.promise;
+      return reader.real.range(query);
+    });
+    const late = containing(11);
+    pages.forget(ROOM);
+    gate.open();
+    await late;
+    expect(reader.asked.range).toBe(2);
+    await containing(1);
+    await containing(11);
+    expect(reader.asked.range).toBe(4);
+    await containing(11);
+    expect(reader.asked.range).toBe(4);
+  });
+
   it('[F15] a page at the head is read again when somebody needs what it lacks, and only then', async () => {
     const { containing, reader, history } = await pagesOf({ count: 13 });
     expect(revsOf(await containing(12))).toEqual([11, 12, 13]);

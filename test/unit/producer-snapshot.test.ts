@@ -102,6 +102,7 @@ describe('PUT /v1/rooms/:room/snapshot', () => {
     [{ rev: 1.5, data: 1 }, 'rev'],
     [{ rev: '1', data: 1 }, 'rev'],
     [{ rev: 2 ** 60, data: 1 }, 'rev'],
+    [{ rev: Number.MAX_SAFE_INTEGER, data: 1 }, 'rev'],
     [{ rev: 1, data: 1, epoch: '' }, 'epoch'],
     [{ rev: 1, data: 1, epoch: 5 }, 'epoch'],
     [{ rev: 1, data: 1, replaces: null }, 'replaces'],

@@ -125,6 +125,17 @@ describe('the log in memory', () => {
     expect(counters.logReads).toBeGreaterThan(0);
   });
 
+  it('[R5] many small revisions in an entry count as what they cost', async () => {
+    const { log, cached, counters } = await start({ tail: 100_000 });
+    for (let rev = 1; rev <= 2_000; rev += 200) await appendEntry(log, 'room', rev, 200);
+    await cached.heads([]);
+
+    expect(revsOf(await cached.range('room', 1_801, ALL))).toHaveLength(200);
+    expect(counters.logReads).toBe(0);
+    await cached.range('room', 1_401, { limit: 1, maxBytes: 1 });
+    expect(counters.logReads).toBe(1);
+  });
+
   it('[R6] a page is read once for all who ask together, and kept', async () => {
     const { log, cached, counters } = await start({ tail: 0 });
     for (let rev = 1; rev <= 500; rev += 10) await appendEntry(log, 'room', rev, 10);

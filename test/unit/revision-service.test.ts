@@ -65,6 +65,14 @@ describe('heads', () => {
     expect(await service.heads([known(ROOM, { epoch: 'e', rev: 3 })])).toEqual([{ room: ROOM, head: null }]);
   });
 
+  it('[R1] a room that cannot be read is left out, and nothing is concluded of it', async () => {
+    const { service, source, appended, range } = await serving([1]);
+    source.nextHeads(() => Promise.resolve(new Map()));
+    expect(await service.heads([known(ROOM, null)])).toEqual([]);
+    source.nextHeads(() => Promise.resolve(new Map()));
+    await expect(range({ ...at(appended[0]), rev: 5 })).rejects.toMatchObject({ code: 'internal' });
+  });
+
   it('[R1] asks nothing of the log for no rooms, and passes on that the log cannot be reached', async () => {
     const { service, source } = await serving([1]);
     expect(await service.heads([])).toEqual([]);

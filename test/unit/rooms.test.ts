@@ -99,7 +99,7 @@ describe('the rooms that an edge follows', () => {
     const gate = new Gate();
     edge.reader.nextHeads(async () => {
       await gate.promise;
-      return [];
+      return [{ room: 'doc-2', head: null }];
     });
     const opening = edge.connect();
     edge.subscribe(opening, { room: 'doc-2' });
@@ -284,5 +284,19 @@ describe('an edge with 500 rooms asks for all heads in one request', () => {
       expect({ occasion, requests: edge.reader.asked.heads - before }).toEqual({ occasion, requests: 1 });
       expectAll();
     }
+  });
+});
+
+describe('a room that cannot be read', () => {
+  it('[D8] is refused, and does not keep the other rooms from being compared', async () => {
+    const { edge, history, client } = await losing();
+    edge.reader.nextHeads(() => Promise.resolve([]));
+    const other = edge.connect();
+    edge.subscribe(other, { room: 'broken' });
+    await edge.clock.advance(10);
+    expect(told(other)).toEqual(['internal']);
+    await history.add(1);
+    await edge.clock.advance(1_100);
+    expect(revsTold(client)).toEqual([1]);
   });
 });

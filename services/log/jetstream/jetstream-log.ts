@@ -186,7 +186,7 @@ export class JetStreamLog implements Log, WholeLog {
 
   async heads(rooms: readonly string[]): Promise<ReadonlyMap<string, Head | null>> {
     this.assertReady();
-    return this.noticingLoss(readHeads(this.reader, rooms));
+    return this.noticingLoss(readHeads(this.reader, rooms, this.parts.logger));
   }
 
   async snapshot(room: string): Promise<Snapshot | null> {

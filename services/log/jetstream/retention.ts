@@ -122,18 +122,26 @@ export class Retention {
     if (entries <= 1) return NOTHING;
     for (let attempt = 1; ; attempt += 1) {
       const { breaks } = this;
-      const keepFrom = await this.firstToKeep(room, rule);
-      if (keepFrom === null) return NOTHING;
+      const found = await this.firstToKeep(room, rule);
+      if (found === null) return NOTHING;
+      const { seq: keepFrom, covered, newest } = found;
       if (dryRun) return { entries: Math.max(0, (await this.countOf(room)) - (await this.countFrom(room, keepFrom))) };
-      const removed = await this.purges.run(() => this.purge(room, keepFrom, breaks));
+      const removed = await this.purges.run(async () => {
+        // A snapshot that was put meanwhile needs what follows it.
+        if ((await this.coveredRev(room, newest)) !== covered) return null;
+        return this.purge(room, keepFrom, breaks);
+      });
       if (removed !== null) return removed;
       if (attempt === ATTEMPTS)
-        throw new RevcastError('log_unavailable', 'the connection to NATS breaks again and again');
+        throw new RevcastError('log_unavailable', 'the connection to NATS breaks, or snapshots come, again and again');
     }
   }
 
-  /** seq of the oldest entry that stays; null where all do. */
-  private async firstToKeep(room: string, rule: RetentionRule): Promise<number | null> {
+  /** seq of the oldest entry that stays, and of what that was concluded; null where all stay. */
+  private async firstToKeep(
+    room: string,
+    rule: RetentionRule,
+  ): Promise<{ readonly seq: number; readonly covered: number; readonly newest: Entry } | null> {
     const newest = await this.reader.confirmedLast(room);
     const oldest = newest === null ? null : await this.reader.confirmedNext(room, 0);
     if (newest === null || oldest === null || oldest.seq >= newest.seq) return null;
@@ -156,7 +164,7 @@ export class Retention {
         ceiling = probe;
       }
     }
-    return kept.seq;
+    return { seq: kept.seq, covered, newest };
   }
 
   /** What follows the room's snapshot is needed by who begins with it; without one, nothing is. */
