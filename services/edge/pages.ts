@@ -38,8 +38,9 @@ export interface PagesSettings {
 
 export class Pages {
   private readonly kept = new Map<string, Page>();
-  /** Counts what was forgotten: a page that was asked for before is not kept. */
-  private forgotten = 0;
+  /** Numbers the times in which a room was followed without a break; part of the names of its pages. */
+  private readonly lives = new Map<string, number>();
+  private lastLife = 0;
   private bytes = 0;
   private readonly underWay = new Map<string, Promise<PageAnswer>>();
   private loads = 0;
@@ -66,10 +67,10 @@ export class Pages {
   /** The page with `rev`, if it is kept; allocates little, for it is asked for each page of each member. */
   find(room: string, epoch: string, rev: number): Found {
     let start = this.startOf(rev);
-    const oldest = this.oldest.get(historyName(room, epoch));
+    const oldest = this.oldest.get(this.historyName(room, epoch));
     if (oldest !== undefined && oldest > start && oldest <= rev) start = oldest;
     for (;;) {
-      const name = pageName(room, epoch, start);
+      const name = this.pageName(room, epoch, start);
       const page = this.kept.get(name);
       if (page === undefined || (page.lastRev < rev && !page.isComplete)) return { kind: 'missing', start };
       if (page.lastRev >= rev) {
@@ -94,25 +95,28 @@ export class Pages {
 
   /** The page that begins with `start`. Throws `log_unavailable`, `overloaded`. */
   load(room: string, epoch: string, start: number): Promise<PageAnswer> {
-    const name = pageName(room, epoch, start);
+    const name = this.pageName(room, epoch, start);
     const already = this.underWay.get(name);
     if (already !== undefined) return already;
-    const loading = this.fetchInTurn(room, epoch, start).finally(() => {
-      if (this.underWay.get(name) === loading) this.underWay.delete(name);
+    const loading = this.fetchInTurn(room, epoch, start, name).finally(() => {
+      this.underWay.delete(name);
     });
     this.underWay.set(name, loading);
     return loading;
   }
 
   /**
-   * Forgets the room's pages, also those under way: its history broke, or nobody followed it for a while, so that they
-   * may be of one that was lost.
+   * The room is followed from now on, or its history broke: its pages of before, also those under way, may be of a history
+   * that was lost. Nobody finds them any more, and they go as the longest unused.
    */
-  forget(room: string): void {
-    this.forgotten += 1;
-    for (const name of this.kept.keys()) if (name.endsWith(` ${room}`)) this.drop(name);
-    for (const name of this.oldest.keys()) if (name.endsWith(` ${room}`)) this.oldest.delete(name);
-    for (const name of this.underWay.keys()) if (name.endsWith(` ${room}`)) this.underWay.delete(name);
+  begin(room: string): void {
+    this.lastLife += 1;
+    this.lives.set(room, this.lastLife);
+  }
+
+  /** The room is not followed any more. */
+  end(room: string): void {
+    this.lives.delete(room);
   }
 
   /** Loads the page behind this one, where that costs nobody a wait: who is sent this one will need it. */
@@ -140,7 +144,7 @@ export class Pages {
     }
   }
 
-  private async fetchInTurn(room: string, epoch: string, start: number): Promise<PageAnswer> {
+  private async fetchInTurn(room: string, epoch: string, start: number, name: string): Promise<PageAnswer> {
     if (this.loads >= LOADS_AT_ONCE) {
       // Whoever ends hands its place on.
       await new Promise<void>((resolve) => {
@@ -148,7 +152,7 @@ export class Pages {
       });
     } else this.loads += 1;
     try {
-      return await this.fetch(room, epoch, start);
+      return await this.fetch(room, epoch, start, name);
     } finally {
       const next = this.waiting.shift();
       if (next === undefined) this.loads -= 1;
@@ -156,10 +160,9 @@ export class Pages {
     }
   }
 
-  private async fetch(room: string, epoch: string, start: number): Promise<PageAnswer> {
+  private async fetch(room: string, epoch: string, start: number, name: string): Promise<PageAnswer> {
     const end = this.startOf(start) + this.settings.pageRevisions - 1;
-    const { forgotten } = this;
-    const before = this.kept.get(pageName(room, epoch, this.startOf(start - 1)));
+    const before = this.kept.get(this.pageName(room, epoch, this.startOf(start - 1)));
     const answer = await this.reader.range({
       room,
       after: { epoch, rev: start - 1 },
@@ -174,7 +177,7 @@ export class Pages {
     const lastRev = start + slots.length - 1;
     const isComplete = slots.length > 0 && (lastRev === end || lastRev < (answer.head?.rev ?? 0));
     const page = new Page(start, slots, isComplete, answer.entries.at(-1)?.seq);
-    if (slots.length > 0 && this.forgotten === forgotten) this.keep(pageName(room, epoch, start), page);
+    if (slots.length > 0) this.keep(name, page);
     return { kind: 'page', page };
   }
 
@@ -210,24 +213,24 @@ export class Pages {
    * would be told a moment later that what follows is gone, again and again.
    */
   private remember(room: string, epoch: string, firstRev: number): void {
-    const history = historyName(room, epoch);
+    const history = this.historyName(room, epoch);
     if (this.oldest.get(history) === firstRev) return;
     this.oldest.delete(history);
     this.oldest.set(history, firstRev);
     for (const [name, page] of this.kept) {
-      if (page.lastRev < firstRev && name === pageName(room, epoch, page.firstRev)) this.drop(name);
+      if (page.lastRev < firstRev && name === this.pageName(room, epoch, page.firstRev)) this.drop(name);
     }
     for (const longest of this.oldest.keys()) {
       if (this.oldest.size <= KNOWN_TRUNCATIONS) return;
       this.oldest.delete(longest);
     }
   }
-}
 
-function historyName(room: string, epoch: string): string {
-  return `${epoch} ${room}`;
-}
+  private historyName(room: string, epoch: string): string {
+    return `${this.lives.get(room) ?? 0} ${epoch} ${room}`;
+  }
 
-function pageName(room: string, epoch: string, start: number): string {
-  return `${start} ${epoch} ${room}`;
+  private pageName(room: string, epoch: string, start: number): string {
+    return `${start} ${this.historyName(room, epoch)}`;
+  }
 }

@@ -73,7 +73,7 @@ export class Room implements FeedListener {
   /** Follows the log; the ring then begins after the head. Throws `log_unavailable`. */
   async open(): Promise<void> {
     // Nobody vouches for pages of a time in which the room was not followed.
-    this.parts.pages.forget(this.name);
+    this.parts.pages.begin(this.name);
     await this.feed.open(this.parts.settings.openTimeoutMs);
   }
 
@@ -123,6 +123,7 @@ export class Room implements FeedListener {
 
   close(): void {
     this.feed.close();
+    this.parts.pages.end(this.name);
     // Gives its bytes back to the process's budget.
     this.ring.clear(this.ring.headRev);
   }
@@ -143,7 +144,7 @@ export class Room implements FeedListener {
     const error = brokenError(reason, position, firstRev);
     this.ring.clear(position.rev);
     this.ranges.clear();
-    this.parts.pages.forget(this.name);
+    this.parts.pages.begin(this.name);
     // Those to news are members again at once, of the new history.
     for (const member of this.members.slice()) member.session.endSubscription(member, error);
   }

@@ -77,7 +77,7 @@ describe('catch-up pages', () => {
       return reader.real.range(query);
     });
     const late = containing(11);
-    pages.forget(ROOM);
+    pages.begin(ROOM);
     gate.open();
     await late;
     expect(reader.asked.range).toBe(2);
