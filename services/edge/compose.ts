@@ -13,6 +13,7 @@ import { newRing } from './ring-choice.js';
 import { roomMatcher } from './room-pattern.js';
 import { Rooms } from './rooms.js';
 import { Snapshots } from './snapshots.js';
+import { SocketWriter } from './socket-writer.js';
 
 export interface GivenParts extends Pick<EdgeParts, 'settings' | 'live' | 'reader' | 'logger' | 'clock'> {
   readonly publisher?: Publisher | undefined;
@@ -44,10 +45,14 @@ export function composeEdge(given: GivenParts): EdgeParts {
         },
         budget,
       ),
+    get writer() {
+      return writer;
+    },
     get rooms() {
       return rooms;
     },
   };
+  const writer = new SocketWriter(parts);
   const rooms: Rooms = new Rooms(parts);
   return parts;
 }

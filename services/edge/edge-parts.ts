@@ -15,6 +15,7 @@ import type { Rooms } from './rooms.js';
 import type { EdgeSettings } from './settings.js';
 import type { Slot } from './slot.js';
 import type { Snapshots } from './snapshots.js';
+import type { SocketWriter } from './socket-writer.js';
 
 export interface EdgeParts {
   readonly settings: EdgeSettings;
@@ -28,6 +29,7 @@ export interface EdgeParts {
   readonly snapshots: Snapshots;
   readonly frames: Frames;
   readonly flusher: Flusher;
+  readonly writer: SocketWriter;
   readonly catchUp: CatchUp;
   readonly publishing: Publishing;
   readonly rooms: Rooms;

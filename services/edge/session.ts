@@ -1,29 +1,19 @@
 /**
- * One socket: its memberships, and the writing of everything that it lacks, of all its rooms, in one cork (or, where
- * that is one uncompressed message, in one call without a cork).
+ * One socket: its memberships, its replies, and when it is written to (what is written: socket-writer.ts).
  *
  * Blocked: the socket has bytes that the kernel did not take. It is then sent nothing more until `drain` finds it
  * empty; what it lacks stays in the rings and pages, not here. So a slow client costs its cursors.
- *
- * Rules of uWebSockets.js that hold here: fragments start only on an empty socket, all fragments of a message in one
- * block that cannot throw; one cork's output stays below CORK_BYTES, and a larger frame goes alone, uncorked, because
- * the Node 20 build keeps a socket's largest corked output for the socket's life; `send` inside a cork does not tell
- * what happened, so the socket is asked afterwards. `close` and `end` call the close handler at once.
  */
 import { RevcastError } from '../shared/errors.js';
 import type { Joining } from './commands.js';
 import type { EdgeParts } from './edge-parts.js';
-import type { Greeting } from './greeting.js';
 import { goOn } from './news.js';
-import { nextFrame, nextRun, type Deflate } from './next-frame.js';
+import type { Deflate } from './next-frame.js';
 import type { Member } from './member.js';
-import type { Opened } from './message-run.js';
-import type { PreparedFrame } from './prepared-frame.js';
 import type { Conversation, Encoding, Protocol, RequestId, Said, Telling } from './protocols/protocol.js';
+import type { Written } from './socket-writer.js';
 import { DROPPED, type ClientSocket } from './uws.js';
 
-/** Largest output of one cork, in bytes, with the frames' headers. */
-const CORK_BYTES = 15_900;
 /** Corks, or frames that are too large for one, of one visit: then it is others' turn. */
 const CORKS_PER_VISIT = 4;
 /** Headers of a message's fragments, at most. */
@@ -41,25 +31,7 @@ export interface SocketData {
   session?: Session;
 }
 
-/** Whether the member is due one message at most. */
-function isOneMessage({ batch, cursor, room }: Member): boolean {
-  return batch || cursor + 1 >= room.ring.headRev;
-}
-
-/** What a write left: nothing, more than the cork holds, or a frame that is too large for any cork. */
-type Rest = 'none' | 'more' | 'large';
-
-/** The cork that is open, for the one callback that all sessions share: no closure per socket. */
-const cork: { session: Session | undefined; leftBytes: number; rest: Rest } = {
-  session: undefined,
-  leftBytes: 0,
-  rest: 'none',
-};
-const writeCorked = () => {
-  cork.session?.writeIntoCork();
-};
-
-export class Session {
+export class Session implements Written {
   readonly members: Member[] = [];
   /** Rooms that it is about to join, by encoding, so that a second subscribe or an unsubscribe finds them. */
   readonly joining = new Map<string, Joining>();
@@ -72,18 +44,17 @@ export class Session {
   resuming = false;
   /** Monotonic milliseconds of the last sign of life. */
   lastSeen: number;
+  /** How messages to this socket are compressed: by what was negotiated, and EDGE_DEFLATE. */
+  readonly deflate: Deflate;
+  readonly headerBytes: number;
+  hasLaggards = false;
 
   private lastPing = Number.NEGATIVE_INFINITY;
   private ws: ClientSocket | undefined;
   private readonly conversation: Conversation | undefined;
-  /** How messages to this socket are compressed: by what was negotiated, and EDGE_DEFLATE. */
-  private readonly deflate: Deflate;
-  private readonly headerBytes: number;
   private blocked = false;
   /** How it is to be closed when it is no longer blocked; nothing more is written before that. */
   private ending: { readonly code: number; readonly reason: string } | undefined;
-  /** A member that is not steady: looked for only then. */
-  private hasLaggards = false;
 
   constructor(
     ws: ClientSocket,
@@ -178,7 +149,7 @@ export class Session {
     }
     const before = this.parts.counters.deliveries;
     for (let corks = 1; ; corks += 1) {
-      const rest = this.writeSome(ws);
+      const rest = this.parts.writer.write(ws, this);
       if (this.isBlocked(ws)) {
         this.block();
         break;
@@ -236,162 +207,6 @@ export class Session {
   /** Cuts the connection without a close frame. */
   cut(): void {
     this.ws?.close();
-  }
-
-  /** Writes frames until the cork is full. Called inside it. */
-  writeIntoCork(): void {
-    const { ws, members } = this;
-    if (ws === undefined) return;
-    for (let i = 0; i < members.length && cork.rest === 'none'; i += 1) {
-      const member = members[i];
-      if (member !== undefined) this.writeMember(ws, member);
-    }
-  }
-
-  private writeMember(ws: ClientSocket, member: Member): void {
-    if (member.greeting !== undefined && !this.greetInCork(ws, member, member.greeting)) return;
-    let given = member.cursor;
-    for (;;) {
-      given = this.writeRun(ws, member, given);
-      const frame = nextFrame(this.parts, member, given);
-      if (frame === undefined || this.ends(member, frame)) break;
-      if (!this.fits(member, frame)) break;
-      this.write(ws, member, frame);
-      given = frame.lastRev;
-      if (member.state !== 'steady') this.delivered(member, given);
-    }
-    // The ring is told once of all that a steady member was sent.
-    if (given > member.cursor) this.delivered(member, given);
-    // Also a member whose socket was never blocked: the ring may overtake it before a flush comes to it.
-    if (member.state !== 'steady') this.hasLaggards = true;
-  }
-
-  /** Whether the member's subscription ends here. Then in a turn of its own: members are being visited now. */
-  private ends(member: Member, { problem }: PreparedFrame): boolean {
-    if (problem === undefined) return false;
-    setImmediate(() => {
-      if (member.state !== 'closed') this.endSubscription(member, problem);
-    });
-    return true;
-  }
-
-  /** Whether the greeting fitted. */
-  private greetInCork(ws: ClientSocket, member: Member, greeting: Greeting): boolean {
-    const fits = this.fits(greeting, greeting.frame);
-    if (fits) this.greet(ws, member, greeting);
-    return fits;
-  }
-
-  private greet(ws: ClientSocket, member: Member, greeting: Greeting): void {
-    this.write(ws, greeting, greeting.frame);
-    member.greeting = undefined;
-    this.parts.counters.snapshotsSent += 1;
-  }
-
-  /** Takes the frame's bytes from the cork, or says what is left. */
-  private fits(opened: Opened, frame: PreparedFrame): boolean {
-    const size = this.wireBytes(opened, frame);
-    if (size > cork.leftBytes) {
-      cork.rest = cork.leftBytes === CORK_BYTES ? 'large' : 'more';
-      return false;
-    }
-    cork.leftBytes -= size;
-    return true;
-  }
-
-  /** What goes uncompressed, one revision a message, of what follows `given`; rev of the last that fitted. */
-  private writeRun(ws: ClientSocket, member: Member, given: number): number {
-    const run = nextRun(this.parts, member, given, this.deflate);
-    if (run === undefined) return given;
-    const { openingBytes, openingWords } = member;
-    const { bodyBytes } = run.messages;
-    const messages = run.messages.messages(openingBytes);
-    // A page may reach beyond the room's head.
-    const end = Math.min(messages.length, Math.min(member.room.ring.headRev, member.encodedUntil) + 1 - run.firstRev);
-    let { leftBytes } = cork;
-    let at = given + 1 - run.firstRev;
-    for (; at < end; at += 1) {
-      const message = messages[at];
-      const size = this.headerBytes + openingBytes + (bodyBytes[at] ?? 0);
-      if (message === undefined || size > leftBytes) break;
-      run.messages.open(at, openingWords, openingBytes);
-      ws.send(message, false, false);
-      leftBytes -= size;
-    }
-    cork.leftBytes = leftBytes;
-    const lastRev = run.firstRev + at - 1;
-    if (member.state !== 'steady' && lastRev > given) this.delivered(member, lastRev);
-    return lastRev;
-  }
-
-  /** Writes as much as may go in one call, and says what is left. */
-  private writeSome(ws: ClientSocket): Rest {
-    const { members } = this;
-    const member = members[0];
-    if (member !== undefined && members.length === 1 && this.deflate === 'off' && isOneMessage(member)) {
-      // The usual case: a message in one piece needs no cork, which is 0.5 µs less.
-      return this.writeAlone(ws, member) && member.cursor < member.room.ring.headRev ? 'more' : 'none';
-    }
-    const rest = this.writeInCork(ws);
-    if (rest === 'large' && ws.getBufferedAmount() === 0) members.some((each) => this.writeAlone(ws, each));
-    return rest;
-  }
-
-  private writeInCork(ws: ClientSocket): Rest {
-    cork.session = this;
-    cork.leftBytes = CORK_BYTES;
-    cork.rest = 'none';
-    ws.cork(writeCorked);
-    cork.session = undefined;
-    return cork.rest;
-  }
-
-  /** Writes the member's next message, without a cork; whether there was one. */
-  private writeAlone(ws: ClientSocket, member: Member): boolean {
-    if (member.greeting !== undefined) {
-      this.greet(ws, member, member.greeting);
-      return true;
-    }
-    const frame = nextFrame(this.parts, member, member.cursor);
-    if (frame !== undefined && this.ends(member, frame)) return false;
-    if (frame !== undefined) {
-      this.write(ws, member, frame);
-      this.delivered(member, frame.lastRev);
-    }
-    if (member.state !== 'steady') this.hasLaggards = true;
-    return frame !== undefined;
-  }
-
-  /** The frame as it is deflated for all; null: this socket gets the body. */
-  private deflated(frame: PreparedFrame): Buffer | null {
-    return this.deflate === 'once' ? frame.deflated() : null;
-  }
-
-  private wireBytes({ openingBytes }: Opened, frame: PreparedFrame): number {
-    if (frame.bodyBytes === 0) return 0;
-    return this.headerBytes + openingBytes + (this.deflated(frame)?.length ?? frame.bodyBytes);
-  }
-
-  /** One message, whole. The socket was empty when this cork began, so that no fragment can be dropped. */
-  private write(ws: ClientSocket, opened: Member | Greeting, frame: PreparedFrame): void {
-    if (frame.bodyBytes === 0) return;
-    const deflated = this.deflated(frame);
-    if (this.deflate === 'per-socket') {
-      this.parts.counters.bodiesDeflated += 1;
-      this.parts.counters.bytesDeflated += frame.bodyBytes;
-      ws.send(frame.message(opened), false, true);
-    } else if (deflated === null) {
-      ws.send(frame.message(opened), false, false);
-    } else {
-      ws.sendFirstFragment(opened.encoding.first, false, true);
-      ws.sendFragment(opened.stored, false);
-      ws.sendLastFragment(deflated, false);
-    }
-  }
-
-  private delivered(member: Member, lastRev: number): void {
-    this.parts.counters.deliveries += lastRev - member.cursor;
-    member.room.ring.advance(member, lastRev);
   }
 
   private isBlocked(ws: ClientSocket): boolean {
