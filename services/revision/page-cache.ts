@@ -1,19 +1,28 @@
 /**
- * Pages of rooms' older revisions, read from the log once for everyone: cut at multiples of PAGE_REVISIONS in `rev`, kept
- * up to `maxBytes`, the longest unused out first. Concurrent reads of a page are one (single flight). Only whole pages of one
- * numbering are kept. Whether a kept page is still the log's is for who uses it to find out (KeptEntries).
+ * Pages of rooms' older revisions, read from the log once for everyone, and kept up to `maxBytes`, the longest unused out
+ * first. They are cut where PageGrid says: at multiples of PAGE_REVISIONS in `rev`, and at halves of that where a page has more
+ * than PAGE_BYTES. Concurrent reads of a page are one (single flight). Only whole pages of one numbering are kept.
+ * Whether a kept page is still the log's is for who uses it to find out (KeptEntries).
  */
+import { cutEntry } from '../log/entry-range.js';
 import { lastRev, type Entry, type Log, type Range } from '../log/log.js';
+import { PageGrid, type PageSpan } from '../log/page-grid.js';
 import type { RevisionCounters } from './counters.js';
 import { entryMemory } from './entry-memory.js';
 
 const PAGE_REVISIONS = 200;
-/** A page of larger data than that is cut, and not kept. */
 const PAGE_BYTES = 1024 * 1024;
 
 interface Page {
   readonly entries: readonly Entry[];
   readonly bytes: number;
+}
+
+interface PageQuery {
+  readonly room: string;
+  readonly epoch: string;
+  readonly span: PageSpan;
+  readonly hint: number | undefined;
 }
 
 /** What the log answered. */
@@ -38,38 +47,31 @@ export class PageCache {
   private readonly underWay = new Map<string, Promise<Range>>();
   private bytes = 0;
   private cleared = 0;
+  private readonly grid = new PageGrid(PAGE_REVISIONS);
 
   constructor(private readonly parts: PageCacheParts) {}
 
-  /** rev with which the page that holds `rev` begins. */
-  static startOf(rev: number): number {
-    return Math.floor((rev - 1) / PAGE_REVISIONS) * PAGE_REVISIONS + 1;
-  }
-
   /**
-   * The page that holds `rev`, of the numbering `epoch`: its entries, or what else the log answers. It may end early, also
-   * before `rev`. Throws `log_unavailable`, `overloaded`.
+   * The page that holds `rev`, of the numbering `epoch`: its entries, or what else the log answers. It may end before `rev`
+   * only where the log does. Throws `log_unavailable`, `overloaded`.
    */
   async read(room: string, epoch: string, rev: number, hint: number | undefined): Promise<PageRead> {
-    const start = PageCache.startOf(rev);
-    const name = nameOf(room, epoch, start);
-    const page = this.justUsed(name);
-    if (page !== undefined) return { kind: 'entries', entries: page.entries, early: true };
-    const already = this.underWay.get(name);
-    if (already !== undefined) {
-      this.parts.counters.sharedReads += 1;
-      return { ...(await already), early: true };
+    const history = historyName(room, epoch);
+    let span = this.grid.spanOf(history, rev);
+    for (;;) {
+      const read = await this.readSpan({ room, epoch, span, hint });
+      if (read.kind !== 'entries' || endOf(read.entries) >= rev) return read;
+      // It was cut before `rev`. Each turn the page is a smaller one.
+      const next = this.grid.spanOf(history, rev);
+      if (next.firstRev === span.firstRev) return read;
+      span = next;
     }
-    const reading = this.fetch(room, epoch, start, hint, name).finally(() => {
-      this.underWay.delete(name);
-    });
-    this.underWay.set(name, reading);
-    return { ...(await reading), early: false };
   }
 
   /** The page that holds `rev` is not the log's any more. */
   forget(room: string, epoch: string, rev: number): void {
-    const name = nameOf(room, epoch, PageCache.startOf(rev));
+    const history = historyName(room, epoch);
+    const name = pageName(history, this.grid.spanOf(history, rev));
     const page = this.kept.get(name);
     if (page !== undefined) this.drop(name, page);
   }
@@ -78,22 +80,43 @@ export class PageCache {
   clear(): void {
     this.cleared += 1;
     this.kept.clear();
+    this.grid.clear();
     this.bytes = 0;
   }
 
-  private async fetch(
-    room: string,
-    epoch: string,
-    start: number,
-    hint: number | undefined,
-    name: string,
-  ): Promise<Range> {
-    const options = { limit: PAGE_REVISIONS, maxBytes: PAGE_BYTES, ...(hint === undefined ? {} : { hint }) };
+  private async readSpan(asked: PageQuery): Promise<PageRead> {
+    const name = pageName(historyName(asked.room, asked.epoch), asked.span);
+    const page = this.justUsed(name);
+    if (page !== undefined) return { kind: 'entries', entries: page.entries, early: true };
+    const already = this.underWay.get(name);
+    if (already !== undefined) {
+      this.parts.counters.sharedReads += 1;
+      return { ...(await already), early: true };
+    }
+    const reading = this.fetch(asked).finally(() => {
+      this.underWay.delete(name);
+    });
+    this.underWay.set(name, reading);
+    return { ...(await reading), early: false };
+  }
+
+  private async fetch({ room, epoch, span, hint }: PageQuery): Promise<Range> {
+    const limit = span.lastRev - span.firstRev + 1;
+    const options = { limit, maxBytes: PAGE_BYTES, ...(hint === undefined ? {} : { hint }) };
     const { cleared } = this;
-    const range = await this.parts.log.range(room, start, options);
+    const range = await this.parts.log.range(room, span.firstRev, options);
     if (range.kind !== 'entries' || cleared !== this.cleared) return range;
-    const lastSeq = range.entries.at(-1)?.seq ?? 0;
-    if (isWhole(range.entries, epoch, start) && this.parts.mayKeep(lastSeq)) this.keep(name, range.entries);
+    const { entries, head } = range;
+    if (!isOfNumbering(entries, epoch) || entries[0]?.firstRev !== span.firstRev) return range;
+    const history = historyName(room, epoch);
+    const end = endOf(entries);
+    const isCut = end < span.lastRev && end < head.rev;
+    if (isCut) this.grid.note(history, span.firstRev, end - span.firstRev + 1);
+    // Where it was cut, the page that begins there is a smaller one from now on, and all of that was read.
+    const page = isCut ? this.grid.spanOf(history, span.firstRev) : span;
+    if (end >= page.lastRev && this.parts.mayKeep(entries.at(-1)?.seq ?? 0)) {
+      this.keep(pageName(history, page), upTo(entries, page.lastRev));
+    }
     return range;
   }
 
@@ -126,13 +149,26 @@ export class PageCache {
   }
 }
 
-function nameOf(room: string, epoch: string, start: number): string {
-  return `${start} ${epoch} ${room}`;
+function historyName(room: string, epoch: string): string {
+  return `${epoch} ${room}`;
 }
 
-function isWhole(entries: readonly Entry[], epoch: string, start: number): boolean {
-  const [first, last] = [entries[0], entries.at(-1)];
-  if (first === undefined || last === undefined) return false;
-  const isOfOneNumbering = entries.every((entry) => entry.epoch === epoch);
-  return isOfOneNumbering && first.firstRev === start && lastRev(last) === start + PAGE_REVISIONS - 1;
+function pageName(history: string, { firstRev, lastRev: end }: PageSpan): string {
+  return `${firstRev} ${end} ${history}`;
+}
+
+function endOf(entries: readonly Entry[]): number {
+  const last = entries.at(-1);
+  return last === undefined ? 0 : lastRev(last);
+}
+
+function isOfNumbering(entries: readonly Entry[], epoch: string): boolean {
+  return entries.every((entry) => entry.epoch === epoch);
+}
+
+/** The entries up to that revision, the last one cut. */
+function upTo(entries: readonly Entry[], end: number): readonly Entry[] {
+  return entries
+    .filter((entry) => entry.firstRev <= end)
+    .map((entry) => cutEntry(entry, entry.firstRev, end - entry.firstRev + 1));
 }

@@ -166,6 +166,61 @@ describe('the log in memory', () => {
     expect(counters.logReads).toBe(logReads + 1);
   });
 
+  it('[R6] a storm over a room of large revisions reads each page once, wherever clients stand', async () => {
+    const { log, cached, counters } = await start({ tail: 0, pages: 64 * 1024 * 1024 });
+    const [revisions, bytes, atOnce] = [600, 60_000, 4];
+    const text = (rev: number) => `"${String(rev).padEnd(bytes, '.')}"`;
+    for (let rev = 1; rev <= revisions; rev += 1) {
+      await log.append('room', { revisions: [{ data: Buffer.from(text(rev)) }] });
+    }
+    await cached.heads([]);
+    // What each page is asked for by an edge: so many revisions as its own pages have of such a size.
+    const client = async (position: number): Promise<void> => {
+      for (let rev = position + 1; rev <= revisions;) {
+        const range = await cached.range('room', rev, { limit: 200, maxBytes: atOnce * bytes + 100 });
+        const revs = revsOf(range);
+        expect(revs[0]).toBe(rev);
+        rev += revs.length;
+      }
+    };
+    await Promise.all(Array.from({ length: 100 }, (_, index) => client((index % 20) * 29)));
+
+    // 17 revisions fit a page; a half of a half of a half of 100 is the largest that does.
+    const distinctPages = (revisions / 200) * 16;
+    expect(counters.logReads).toBeLessThanOrEqual(distinctPages + 5);
+    // All of it is kept: who comes now costs the log nothing.
+    const { logReads } = counters;
+    for (const position of [0, 17, 390, 599]) await client(position);
+    expect(counters.logReads).toBe(logReads);
+  });
+
+  it('[R6] one who reads in the middle of large revisions costs a few reads, and then none', async () => {
+    const { log, cached, counters } = await start({ tail: 0, pages: 64 * 1024 * 1024 });
+    for (let rev = 1; rev <= 400; rev += 1) {
+      await log.append('room', { revisions: [{ data: Buffer.from(`"${'.'.repeat(60_000)}"`) }] });
+    }
+    await cached.heads([]);
+    for (let turn = 0; turn < 10; turn += 1) {
+      expect(revsOf(await cached.range('room', 390, { limit: 5, maxBytes: 1e9 }))).toEqual([390, 391, 392, 393, 394]);
+    }
+    expect(counters.logReads).toBeLessThanOrEqual(5);
+  });
+
+  it('[R6] one large revision among small ones costs a few smaller pages, not one for each', async () => {
+    const { log, cached, counters } = await start({ tail: 0, pages: 64 * 1024 * 1024 });
+    for (let rev = 1; rev <= 400; rev += 1) {
+      const size = rev === 100 ? 3 * 1024 * 1024 : 1_000;
+      await log.append('room', { revisions: [{ data: Buffer.from(`"${'.'.repeat(size)}"`) }] });
+    }
+    await cached.heads([]);
+    for (let turn = 0; turn < 3; turn += 1) {
+      for (let rev = 1; rev <= 400; rev += 1) {
+        expect(revsOf(await cached.range('room', rev, { limit: 1, maxBytes: 1e9 }))).toEqual([rev]);
+      }
+    }
+    expect(counters.logReads).toBeLessThanOrEqual(20);
+  });
+
   it('[R7] a purged room has no head and no entries any more, though a purge makes no entry', async () => {
     const { log, store, cached, counters } = await start();
     await appendEntry(log, 'other', 1, 1);
