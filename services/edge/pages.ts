@@ -1,14 +1,15 @@
 /**
  * Catch-up pages: revisions that the ring no longer has, from the revision service. Pages begin at fixed revisions
- * (multiples of the page size), so members at different positions share them all; a page cut by bytes ends
- * early, and the next begins where it ended, for everyone alike. Concurrent requests of a page are one read.
+ * (PageGrid: multiples of the page size, and halves of it where revisions are large), so members at different positions
+ * share all but what is before their own in their first. Concurrent requests of a page are one read.
  *
  * Pages are kept up to `pageCacheBytes`, with all that was prepared of them; the longest unused go first. A page that
  * ended at the head is kept as well, and read again only when somebody needs what it lacks: so a reconnect storm costs
  * the distinct pages, not a read per client. Limits: LOADS_AT_ONCE reads under way, the others wait in order, one for
  * each distinct page that somebody waits for; KNOWN_TRUNCATIONS.
  */
-import type { Head } from '../log/log.js';
+import { lastRev, type Entry, type Head } from '../log/log.js';
+import { PageGrid } from '../log/page-grid.js';
 import type { RevisionReader } from '../revision/contract.js';
 import { Page } from './page.js';
 import { Queue } from './queue.js';
@@ -47,38 +48,41 @@ export class Pages {
   private readonly waiting = new Queue<() => void>();
   /** The oldest kept revision of a history, as it was told last: it only grows. */
   private readonly oldest = new Map<string, number>();
+  private readonly grid: PageGrid;
 
   constructor(
     private readonly reader: RevisionReader,
     private readonly settings: PagesSettings,
-  ) {}
+  ) {
+    this.grid = new PageGrid(settings.pageRevisions);
+  }
 
   /** What the kept pages hold, with what was prepared of them. */
   get keptBytes(): number {
     return this.bytes;
   }
 
-  /** Where the page that `rev` is in begins. */
-  startOf(rev: number): number {
-    const size = this.settings.pageRevisions;
-    return Math.floor((rev - 1) / size) * size + 1;
-  }
-
   /** The page with `rev`, if it is kept; allocates little, for it is asked for each page of each member. */
   find(room: string, epoch: string, rev: number): Found {
-    let start = this.startOf(rev);
-    const oldest = this.oldest.get(this.historyName(room, epoch));
+    const found = this.locate(room, epoch, rev);
+    if (found.kind === 'page') {
+      // The last in the map is the one used last.
+      const name = this.pageName(room, epoch, found.page.firstRev);
+      this.kept.delete(name);
+      this.kept.set(name, found.page);
+    }
+    return found;
+  }
+
+  private locate(room: string, epoch: string, rev: number): Found {
+    const history = this.historyName(room, epoch);
+    let start = this.grid.spanOf(history, rev).firstRev;
+    const oldest = this.oldest.get(history);
     if (oldest !== undefined && oldest > start && oldest <= rev) start = oldest;
     for (;;) {
-      const name = this.pageName(room, epoch, start);
-      const page = this.kept.get(name);
+      const page = this.kept.get(this.pageName(room, epoch, start));
       if (page === undefined || (page.lastRev < rev && !page.isComplete)) return { kind: 'missing', start };
-      if (page.lastRev >= rev) {
-        // The last in the map is the one used last.
-        this.kept.delete(name);
-        this.kept.set(name, page);
-        return { kind: 'page', page };
-      }
+      if (page.lastRev >= rev) return { kind: 'page', page };
       start = page.lastRev + 1;
     }
   }
@@ -139,7 +143,9 @@ export class Pages {
         start = answer.firstRev;
       } else {
         if (answer.page.lastRev >= rev || !answer.page.isComplete) return answer;
-        start = answer.page.lastRev + 1;
+        const found = this.find(room, epoch, rev);
+        if (found.kind === 'page') return found;
+        start = Math.max(found.start, answer.page.lastRev + 1);
       }
     }
   }
@@ -161,24 +167,36 @@ export class Pages {
   }
 
   private async fetch(room: string, epoch: string, start: number, name: string): Promise<PageAnswer> {
-    const end = this.startOf(start) + this.settings.pageRevisions - 1;
-    const before = this.kept.get(this.pageName(room, epoch, this.startOf(start - 1)));
+    const history = this.historyName(room, epoch);
+    const end = this.grid.spanOf(history, start).lastRev;
     const answer = await this.reader.range({
       room,
       after: { epoch, rev: start - 1 },
       limit: end - start + 1,
       maxBytes: this.settings.pageBytes,
-      ...(before?.lastRev === start - 1 && before.lastSeq > 0 ? { hint: before.lastSeq } : {}),
+      ...this.hintBefore(room, epoch, start),
     });
     if (answer.kind === 'truncated') this.remember(room, epoch, answer.firstRev);
     if (answer.kind !== 'entries') return answer;
-    if (answer.head !== null && answer.head.epoch !== epoch) return { kind: 'epoch_changed', head: answer.head };
-    const slots = answer.entries.flatMap(slotsOf);
-    const lastRev = start + slots.length - 1;
-    const isComplete = slots.length > 0 && (lastRev === end || lastRev < (answer.head?.rev ?? 0));
-    const page = new Page(start, slots, isComplete, answer.entries.at(-1)?.seq);
-    if (slots.length > 0) this.keep(name, page);
+    const { entries, head } = answer;
+    if (head !== null && head.epoch !== epoch) return { kind: 'epoch_changed', head };
+    const last = entries.at(-1);
+    const reached = last === undefined ? start - 1 : lastRev(last);
+    const isCut = reached >= start && reached < end && reached < (head?.rev ?? 0);
+    if (isCut) this.grid.note(history, start, reached - start + 1);
+    const page = pageOf(entries, start, {
+      end: isCut ? Math.min(reached, this.grid.spanOf(history, start).lastRev) : reached,
+      isComplete: isCut || reached === end,
+    });
+    if (page.slots.length > 0) this.keep(name, page);
     return { kind: 'page', page };
+  }
+
+  /** The seq of the entry before, where it is in a kept page. */
+  private hintBefore(room: string, epoch: string, start: number): { hint?: number } {
+    const before = start > 1 ? this.locate(room, epoch, start - 1) : undefined;
+    if (before?.kind !== 'page' || before.page.lastRev !== start - 1 || before.page.lastSeq === 0) return {};
+    return { hint: before.page.lastSeq };
   }
 
   private keep(name: string, page: Page): void {
@@ -233,4 +251,15 @@ export class Pages {
   private pageName(room: string, epoch: string, start: number): string {
     return `${start} ${this.historyName(room, epoch)}`;
   }
+}
+
+/** The page of the revisions from `start` to `end`; the entries may go further. */
+function pageOf(
+  entries: readonly Entry[],
+  start: number,
+  { end, isComplete }: { end: number; isComplete: boolean },
+): Page {
+  const within = entries.filter(({ firstRev }) => firstRev <= end);
+  const slots = within.flatMap(slotsOf).slice(0, end - start + 1);
+  return new Page(start, slots, isComplete, within.at(-1)?.seq);
 }

@@ -108,26 +108,63 @@ describe('catch-up pages', () => {
     expect(revsOf(await empty.containing(1, ''))).toEqual([]);
   });
 
-  it('[F15] a page cut by bytes ends early, and the next begins there, for everyone alike', async () => {
+  it('[F15] where a page would be cut by bytes there are smaller pages, the same for everyone', async () => {
     const { containing, reader } = await pagesOf(
       { count: 30, data: (rev) => JSON.stringify('x'.repeat(rev === 3 ? 5_000 : 300)) },
       { pageBytes: 1_000 },
     );
     expect(revsOf(await containing(1))).toEqual([1, 2]);
     expect(revsOf(await containing(3))).toEqual([3]);
-    expect(revsOf(await containing(4))).toEqual([4, 5, 6]);
+    expect(revsOf(await containing(4))).toEqual([4, 5]);
     const asked = reader.asked.range;
-    // Each found from the boundary on, from what is kept.
-    expect(revsOf(await containing(5))).toEqual([4, 5, 6]);
+    expect(revsOf(await containing(5))).toEqual([4, 5]);
     expect(reader.asked.range).toBe(asked);
     let rev = 1;
     const seen: number[] = [];
     while (rev <= 30) {
       const page = pageIn(await containing(rev));
-      seen.push(...page.slots.map((slot) => slot.revision.rev).filter((each) => each >= rev));
+      expect(page.firstRev).toBe(rev);
+      seen.push(...page.slots.map((slot) => slot.revision.rev));
       rev = page.lastRev + 1;
     }
     expect(seen).toEqual(revsFrom(1, 30));
+  });
+
+  it('[F15] who needs one of many large revisions reads a few pages for it, not all before it', async () => {
+    const { containing, reader } = await pagesOf(
+      { count: 400, data: () => JSON.stringify('x'.repeat(1_000)) },
+      { pageRevisions: 200, pageBytes: 4_100 },
+    );
+    expect(revsOf(await containing(390))).toContain(390);
+    expect(reader.asked.range).toBeLessThanOrEqual(7);
+  });
+
+  it.each([0, 10_000_000])('[F15] large revisions: all read each page once (%i bytes kept)', async (pageCacheBytes) => {
+    const { containing, reader } = await pagesOf(
+      { count: 400, data: () => JSON.stringify('x'.repeat(1_000)) },
+      { pageRevisions: 200, pageBytes: 4_100, pageCacheBytes },
+    );
+    const client = async (position: number): Promise<void> => {
+      for (let rev = position + 1; rev <= 400;) {
+        const page = pageIn(await containing(rev));
+        expect(page.get(rev)).toBeDefined();
+        rev = page.lastRev + 1;
+      }
+    };
+    await Promise.all(Array.from({ length: 40 }, (_, index) => client(index * 9)));
+    // Four fit a page, so the halves of 200 are pages of 3 or 4.
+    if (pageCacheBytes > 0) expect(reader.asked.range).toBeLessThanOrEqual(2 * 64 + 5);
+  });
+
+  it('[F15] a page says where the next one begins in the log, one that is smaller too', async () => {
+    const { containing, reader, store } = await pagesOf(
+      { count: 20, data: () => JSON.stringify('x'.repeat(300)) },
+      { pageBytes: 1_000 },
+    );
+    for (let rev = 1; rev <= 20;) rev = pageIn(await containing(rev)).lastRev + 1;
+    const seqBefore = (rev: number) => store.entriesOf(ROOM)[rev - 1]?.seq;
+    expect(reader.ranges.length).toBeGreaterThan(6);
+    for (const { after, hint } of reader.ranges) expect(hint).toBe(seqBefore(after?.rev ?? 0));
   });
 
   it('[F15] where the oldest kept revision is in the middle of a page, the page begins with it', async () => {
