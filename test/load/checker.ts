@@ -34,6 +34,8 @@ const MAX_KEPT = 50;
 
 /** One client in one room, within one history. */
 interface Track {
+  /** How often the room's history had been lost when the client began. */
+  readonly lost: number;
   epoch: string;
   /** rev of the last revision, or of the position that the subscription began at. */
   rev: number;
@@ -49,7 +51,9 @@ export class Checker {
   problemCount = 0;
   received = 0;
   private readonly absences: Absences;
-  /** room → epoch → rev → first seen */
+  /** By room, how often its history was lost. */
+  private readonly losses = new Map<string, number>();
+  /** room → epoch, and how often the history was lost → rev → first seen */
   private readonly ledgers = new Map<string, Map<string, Map<number, Seen>>>();
   /** client → room → where it is */
   private readonly tracks = new Map<string, Map<string, Track>>();
@@ -65,7 +69,8 @@ export class Checker {
     this.absences.joined(client, room);
     const track = rooms.get(room);
     if (track === undefined) {
-      rooms.set(room, { epoch, rev, time: 0, begin: rev, received: 0, hash: createHash('sha1') });
+      const lost = this.losses.get(room) ?? 0;
+      rooms.set(room, { lost, epoch, rev, time: 0, begin: rev, received: 0, hash: createHash('sha1') });
       return;
     }
     if (track.rev !== rev) {
@@ -75,6 +80,14 @@ export class Checker {
       this.report('epoch', client, room, rev, `went on in epoch ${epoch}, stood in ${track.epoch}`);
     }
     track.epoch = epoch;
+  }
+
+  /**
+   * The room's newest revisions are gone from the log, and it may go on in the same epoch: who begins from now on, or is told
+   * and begins anew, must be given what the log has since, and nothing of what was lost.
+   */
+  lost(room: string): void {
+    this.losses.set(room, (this.losses.get(room) ?? 0) + 1);
   }
 
   /** The client was told that the room's history ended: it begins anew. */
@@ -105,7 +118,7 @@ export class Checker {
     track.received += 1;
     track.hash.update(hashed(seen));
     this.absences.saw(client, room, track.epoch, seen.rev);
-    this.compare(client, room, track.epoch, seen);
+    this.compare(client, room, track, seen);
   }
 
   /** The client's connection is gone. */
@@ -138,9 +151,9 @@ export class Checker {
     return this.tracks.get(client)?.get(room)?.rev ?? 0;
   }
 
-  /** What clients were given of a history, by rev. */
+  /** What clients were given of a history, by rev, since it was lost last. */
   ledger(room: string, epoch: string): ReadonlyMap<number, Seen> {
-    return this.ledgers.get(room)?.get(epoch) ?? new Map<number, Seen>();
+    return this.ledgers.get(room)?.get(ledgerName(epoch, this.losses.get(room) ?? 0)) ?? new Map<number, Seen>();
   }
 
   /** Compares with the log: every revision of the room from the oldest kept on, and its head. */
@@ -178,11 +191,12 @@ export class Checker {
     }
   }
 
-  private compare(client: string, room: string, epoch: string, seen: Seen): void {
+  private compare(client: string, room: string, { epoch, lost }: Track, seen: Seen): void {
     const epochs = this.ledgers.get(room) ?? new Map<string, Map<number, Seen>>();
     this.ledgers.set(room, epochs);
-    const ledger = epochs.get(epoch) ?? new Map<number, Seen>();
-    epochs.set(epoch, ledger);
+    const name = ledgerName(epoch, lost);
+    const ledger = epochs.get(name) ?? new Map<number, Seen>();
+    epochs.set(name, ledger);
     const first = ledger.get(seen.rev);
     if (first === undefined) ledger.set(seen.rev, seen);
     else if (hashed(first) !== hashed(seen)) {
@@ -211,6 +225,10 @@ class LogHashes {
     this.known.set(rev, digest);
     return digest;
   }
+}
+
+function ledgerName(epoch: string, lost: number): string {
+  return `${epoch} ${lost}`;
 }
 
 function hashed({ rev, tag, time, data }: Seen): string {

@@ -77,6 +77,15 @@ export class Publisher {
     for (const places of this.places.get(room)?.values() ?? []) places.delete(rev);
   }
 
+  /** What was acknowledged behind that revision is gone. */
+  lose(room: string, rev: number): number {
+    let lost = 0;
+    for (const places of this.places.get(room)?.values() ?? []) {
+      for (const place of places.keys()) if (place > rev && places.delete(place)) lost += 1;
+    }
+    return lost;
+  }
+
   /** Publishes these, in one request, until it is acknowledged. */
   async publish(room: string, datas: readonly string[]): Promise<void> {
     this.count += 1;

@@ -149,3 +149,31 @@ test('[T1] it tells how long each client was away, and how far behind what was a
   now = 2_000;
   expect(checker.longestAbsence()).toEqual({ awayMs: 1_100, behindMs: 800 });
 });
+
+test('[T1] what was lost is found where a client is given it after it was told, and only there', () => {
+  const since = LOG.map((seen) => (seen.rev > 10 ? { ...seen, tag: 'bbbbbbbb' } : seen));
+  const problemsOf = (given: readonly Seen[]): Problem[] => {
+    const checker = new Checker();
+    for (const client of ['one', 'two']) {
+      checker.began(client, ROOM, 'e', 0);
+      for (const seen of LOG) checker.saw(client, ROOM, seen);
+    }
+    checker.lost(ROOM);
+    for (const [client, revisions] of [
+      ['one', since],
+      ['two', given],
+    ] as const) {
+      checker.broke(client, ROOM);
+      checker.began(client, ROOM, 'e', 0);
+      for (const seen of revisions) checker.saw(client, ROOM, seen);
+    }
+    checker.verify(ROOM, { epoch: 'e', revisions: since });
+    return checker.problems;
+  };
+  expect(problemsOf(since)).toEqual([]);
+  expect(problemsOf(altered(15, { tag: 'aaaaaaaa' })(since))[0]).toMatchObject({
+    kind: 'altered',
+    client: 'two',
+    rev: 15,
+  });
+});
