@@ -42,8 +42,14 @@ contract: setup ## tests that hold for every log, on each
 integration: setup build ## tests with real processes and sockets
 	@$(WITH_NATS) $(STAGES) integration
 
+containers: setup build ## tests of a whole cluster in containers; installs and starts a Docker engine where it can
+	@$(WITH_NATS) $(STAGES) containers
+
 test: setup build ## all of these; the last line is N passed, N failed
-	@$(WITH_NATS) $(STAGES) check unit contract integration
+	@$(WITH_NATS) $(STAGES) check unit contract integration containers
+
+images: build ## revcast:local, and the images that it is tested with; needs a running Docker engine
+	@bash deploy/images/build.sh
 
 etherpad: packages ## the Etherpad source on a real Etherpad 1.8.14, fetched from the npm registry (150 MB, once)
 	@ETHERPAD_DIR="$$(bash test/setup/etherpad.sh)"; export ETHERPAD_DIR; npx --no-install vitest run --config test/etherpad/vitest.config.ts

@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
-/** unit: no process, no socket. contract: both logs. integration: real processes and sockets, one file at a time. */
+/** unit: no process, no socket. contract: both logs. integration: real processes and sockets, one file
+ * at a time. containers: a whole cluster of containers; needs a Docker engine and images (test/setup/with-engine.sh). */
 export default defineConfig({
   test: {
     projects: [
@@ -18,8 +19,18 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts', 'test/interop/**/*.test.ts'],
+          exclude: ['test/integration/containers/**'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'containers',
+          include: ['test/integration/containers/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           fileParallelism: false,
         },
       },

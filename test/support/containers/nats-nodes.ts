@@ -1,0 +1,163 @@
+/**
+ * Three NATS servers in containers, one JetStream group of exactly three. Nodes that start together now and then form a
+ * group of two that never takes the third, so they start one after the other, are looked at, and are made anew
+ * where that happened. Their files are in the containers: kept over kill and start, gone with them.
+ */
+import type { StartedNetwork } from 'testcontainers';
+import { STREAM } from '../../../services/log/subjects.js';
+import { waitFor } from '../wait-for.js';
+import { image } from './engine.js';
+import { TestContainer, type ContainerFile } from './test-container.js';
+
+const CLIENTS = 4222;
+const ROUTES = 6222;
+const MONITOR = 8222;
+const CONFIG = '/etc/nats/nats.conf';
+const NAMES = ['nats-1', 'nats-2', 'nats-3'] as const;
+const FORMATIONS = 5;
+const FORM_MS = 8_000;
+const ELECTION_MS = 30_000;
+
+export interface NatsOptions {
+  /** More lines of each server's configuration: accounts, users, permissions. They may include `files` by their paths. */
+  readonly config?: string;
+  readonly files?: readonly ContainerFile[];
+}
+
+export class NatsNodes {
+  private constructor(readonly nodes: readonly TestContainer[]) {}
+
+  static async start(network: StartedNetwork, options: NatsOptions = {}): Promise<NatsNodes> {
+    for (let formation = 1; ; formation += 1) {
+      const nodes: TestContainer[] = [];
+      try {
+        for (const name of NAMES) nodes.push(await startNode(name, network, options));
+        const group = new NatsNodes(nodes);
+        await group.formed(FORM_MS);
+        return group;
+      } catch (error) {
+        const logs = await Promise.all(nodes.map((node) => node.log()));
+        await Promise.all(nodes.map((node) => node.remove()));
+        if (formation === FORMATIONS) throw new Error(`no group of three: ${logs.join('\n')}`, { cause: error });
+      }
+    }
+  }
+
+  /** As NATS_URL has it, inside the cluster's network. */
+  get url(): string {
+    return NAMES.map((name) => `nats://${name}:${CLIENTS}`).join(',');
+  }
+
+  /** The address of this node from outside. */
+  clientUrl(node: TestContainer): string {
+    return `nats://${node.address(CLIENTS)}`;
+  }
+
+  /** Resolves when each node takes the group to have three members. */
+  async formed(timeoutMs = ELECTION_MS): Promise<void> {
+    await waitFor(
+      async () => {
+        const sizes = await Promise.all(this.nodes.map((node) => groupSize(node)));
+        return sizes.every((size) => size === NAMES.length);
+      },
+      { timeoutMs, what: 'three nodes form a group' },
+    );
+  }
+
+  /** The node that leads the stream of revisions, as the others say too. */
+  async leader(): Promise<TestContainer> {
+    let leader: TestContainer | undefined;
+    await waitFor(
+      async () => {
+        const names = await Promise.all(this.nodes.map((node) => leaderAsSeenBy(node)));
+        const [name] = names;
+        leader = names.every((other) => other === name) ? this.nodes.find((node) => node.name === name) : undefined;
+        return leader !== undefined;
+      },
+      { timeoutMs: ELECTION_MS, what: 'the stream has a leader' },
+    );
+    if (leader === undefined) throw new Error('unreachable');
+    return leader;
+  }
+
+  /** Resolves when the other nodes know of another leader than this one. */
+  async deposed(node: TestContainer): Promise<void> {
+    const others = this.nodes.filter((other) => other !== node);
+    await waitFor(
+      async () => {
+        const names = await Promise.all(others.map((other) => leaderAsSeenBy(other)));
+        return names.every((name) => name !== undefined && name === names[0] && name !== node.name);
+      },
+      { timeoutMs: ELECTION_MS, what: `another than ${node.name} leads the stream` },
+    );
+  }
+
+  /** Resolves when all replicas of the stream are current. */
+  async current(): Promise<void> {
+    const leader = await this.leader();
+    await waitFor(
+      async () => {
+        const replicas = (await streamGroup(leader))?.replicas ?? [];
+        return replicas.length === NAMES.length - 1 && replicas.every(({ current }) => current);
+      },
+      { timeoutMs: ELECTION_MS, what: 'all replicas are current' },
+    );
+  }
+}
+
+function startNode(name: string, network: StartedNetwork, options: NatsOptions): Promise<TestContainer> {
+  const routes = NAMES.filter((other) => other !== name).map((other) => `"nats://${other}:${ROUTES}"`);
+  // Neither clients nor other nodes are told of addresses on the bridge: a node that is cut off is cut off.
+  const config = `server_name: ${name}
+listen: "0.0.0.0:${CLIENTS}"
+http: "0.0.0.0:${MONITOR}"
+cluster { name: revcast, listen: "0.0.0.0:${ROUTES}", advertise: "${name}:${ROUTES}", no_advertise: true, routes: [${routes.join(', ')}] }
+jetstream { store_dir: "/tmp/nats", max_file_store: 16GB, sync_interval: always }
+${options.config ?? ''}
+`;
+  return TestContainer.start({
+    name,
+    image: image('NATS_IMAGE'),
+    network,
+    command: ['-c', CONFIG],
+    files: [{ path: CONFIG, content: config }, ...(options.files ?? [])],
+    ports: [MONITOR, CLIENTS],
+    startedPath: '/varz',
+  });
+}
+
+interface StreamGroup {
+  readonly leader?: string;
+  readonly replicas?: readonly { readonly name: string; readonly current: boolean }[];
+}
+
+interface JetStreamState {
+  readonly meta_cluster?: { readonly cluster_size?: number; readonly leader?: string };
+  readonly account_details?: readonly {
+    readonly stream_detail?: readonly { readonly name: string; readonly cluster?: StreamGroup }[];
+  }[];
+}
+
+/** What the node says of JetStream; undefined when it does not answer. */
+async function state(node: TestContainer): Promise<JetStreamState | undefined> {
+  try {
+    const answer = await fetch(`${node.url}/jsz?streams=true`, { signal: AbortSignal.timeout(1_000) });
+    return (await answer.json()) as JetStreamState;
+  } catch {
+    return undefined;
+  }
+}
+
+async function groupSize(node: TestContainer): Promise<number> {
+  const group = (await state(node))?.meta_cluster;
+  return group?.leader === undefined ? 0 : (group.cluster_size ?? 0);
+}
+
+async function streamGroup(node: TestContainer): Promise<StreamGroup | undefined> {
+  const accounts = (await state(node))?.account_details ?? [];
+  return accounts.flatMap((account) => account.stream_detail ?? []).find(({ name }) => name === STREAM)?.cluster;
+}
+
+async function leaderAsSeenBy(node: TestContainer): Promise<string | undefined> {
+  return (await streamGroup(node))?.leader;
+}
