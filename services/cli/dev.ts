@@ -19,7 +19,15 @@ import { edgeFlags, edgeValues } from './edge-flags.js';
 import { allListening, listening } from './listen-problem.js';
 import { processSettings } from './process-settings.js';
 import { runService, type ServiceScope } from './run-service.js';
-import { edgeAddress, producerAddress, revisionAddress, startLink, startLog } from './service-parts.js';
+import {
+  drainProblems,
+  edgeAddress,
+  edgeStopMs,
+  producerAddress,
+  revisionAddress,
+  startLink,
+  startLog,
+} from './service-parts.js';
 import { sourceGroups, sourceProblems, sourceSettings, startSources } from './sources.js';
 
 const devProcessSettings = { ...processSettings, logPretty: { ...processSettings.logPretty, fallback: true } } as const;
@@ -87,7 +95,7 @@ export const dev: Command = {
 function combinations(values: DevValues): string[] {
   const both = values.anvil && values.ethereumUrl !== undefined;
   const node = both ? ['--anvil and --ethereum-url (ETHEREUM_URL) exclude each other'] : [];
-  return [...node, ...sourceProblems(values)];
+  return [...node, ...sourceProblems(values), ...drainProblems(values)];
 }
 
 async function start(values: DevValues, scope: ServiceScope, { clock, stdin, stdout }: CommandContext): Promise<void> {
@@ -122,7 +130,7 @@ async function start(values: DevValues, scope: ServiceScope, { clock, stdin, std
   const edgeSettings = withBlocks(edgeValues(values), values);
   const edge = listening(edgeAddress(values), async () => {
     const running = await startEdge({ settings: edgeSettings, live: log, reader, publisher, logger, clock });
-    stack.add('edge', () => running.stop());
+    stack.add('edge', () => running.stop(), edgeStopMs(values));
     return running;
   });
   const [running, { url: revisionUrl }, { url: edgeUrl }] = await allListening([producer, revision, edge]);

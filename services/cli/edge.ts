@@ -9,7 +9,7 @@ import { edgeFlags, edgeValues } from './edge-flags.js';
 import { listening } from './listen-problem.js';
 import { processSettings } from './process-settings.js';
 import { runService } from './run-service.js';
-import { edgeAddress, NEEDS_NATS, startLink } from './service-parts.js';
+import { drainProblems, edgeAddress, edgeStopMs, NEEDS_NATS, startLink } from './service-parts.js';
 
 const settings = {
   ...edgeFlags,
@@ -35,7 +35,7 @@ export const edge: Command = {
   ],
   examples: ['revcast edge --nats nats://127.0.0.1:4222', 'revcast edge --nats nats://127.0.0.1:4222 --edge-port 8090'],
   async run(input, context) {
-    const values = configure(settings, input, context, { required: { nats: NEEDS_NATS } });
+    const values = configure(settings, input, context, { required: { nats: NEEDS_NATS }, combinations: drainProblems });
     const { clock } = context;
     return runService(values, context, async (scope) => {
       const { logger, stack } = scope;
@@ -47,7 +47,7 @@ export const edge: Command = {
       const running = await listening(edgeAddress(values), () =>
         startEdge({ settings: edgeValues(values), live, reader, publisher, logger, clock }),
       );
-      stack.add('edge', () => running.stop());
+      stack.add('edge', () => running.stop(), edgeStopMs(values));
     });
   },
 };

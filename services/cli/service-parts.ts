@@ -1,12 +1,24 @@
 /** What the commands that serve are made of: the connection to NATS, the log, addresses to listen on. */
 import type { Clock } from '../shared/clock.js';
 import type { Values } from '../shared/settings.js';
+import { stopLimitMs } from '../edge/connection-settings.js';
 import { NatsLink } from '../log/jetstream/nats-link.js';
 import type { Log, WholeLog } from '../log/log.js';
 import { openLog } from '../log/open-log.js';
 import type { logSettings, natsSettings } from '../log/settings.js';
 import type { ListenAddress } from './listen-problem.js';
 import type { ServiceScope } from './run-service.js';
+
+/** What is left of a stop for all that is no edge. */
+const STOP_REST_MS = 1_000;
+/** A busy edge notices late that its time is over. */
+const STOP_SLACK_MS = 1_000;
+
+interface DrainTimes {
+  readonly edgeDrainWaitMs: number;
+  readonly edgeDrainMs: number;
+  readonly edgeCloseTimeoutMs: number;
+}
 
 /** Why `producer`, `revision` and `edge` need --nats. */
 export const NEEDS_NATS = 'services in processes of their own meet there; "revcast dev" is everything in one process';
@@ -24,6 +36,25 @@ export function revisionAddress(values: { revisionHost: string; revisionPort: nu
 export function edgeAddress(values: { edgeHost: string; edgePort: number }): ListenAddress {
   const { edgeHost: host, edgePort: port } = values;
   return { service: 'edge', host, port, hostSetting: 'edgeHost', portSetting: 'edgePort' };
+}
+
+/** How long the stop of an edge may take: a little longer than it allows itself. */
+export function edgeStopMs(values: DrainTimes): number {
+  const times = {
+    drainWaitMs: values.edgeDrainWaitMs,
+    drainMs: values.edgeDrainMs,
+    closeTimeoutMs: values.edgeCloseTimeoutMs,
+  };
+  return stopLimitMs(times) + STOP_SLACK_MS;
+}
+
+/** A stop that is cut short would cut clients. */
+export function drainProblems(values: DrainTimes & { stopTimeoutMs: number }): string[] {
+  const limitMs = edgeStopMs(values);
+  const neededMs = limitMs + STOP_REST_MS;
+  if (neededMs <= values.stopTimeoutMs) return [];
+  const sum = '--edge-drain-wait-ms, --edge-drain-ms and --edge-close-timeout-ms';
+  return [`${sum} need a --stop-timeout-ms (STOP_TIMEOUT_MS) of at least ${neededMs} (got ${values.stopTimeoutMs})`];
 }
 
 /** Connects in the background, for ever. */

@@ -32,6 +32,16 @@ export class EdgeCounters {
   /** Slots that a bound of the room or of the process took from the ring. */
   ringEvictions = 0;
 
+  /** Sockets that were opened, and clients that were refused: the edge was full, too many came at once, or it was stopping. */
+  socketsOpened = 0;
+  refusedFull = 0;
+  refusedRate = 0;
+  refusedStopping = 0;
+  /** Sockets that were told to connect again because of their age. */
+  socketsAged = 0;
+  /** Sockets that were to be closed, did not take what was on its way, and were cut. */
+  socketsCut = 0;
+
   /** A copy of the counts, and means since the start (0 before the first flush). */
   snapshot(): CounterSnapshot {
     const counts = Object.fromEntries(Object.entries(this)) as Record<CounterName, number>;

@@ -67,6 +67,10 @@ export class EtherpadEndpoint implements SocketAccess {
     return problem !== undefined;
   }
 
+  wasCounted(request: HttpRequest): boolean {
+    return readQuery(request).sid !== null;
+  }
+
   converse(request: HttpRequest): Conversation {
     const isUpgrade = readQuery(request).sid !== null;
     const { protocol, rooms, parameters } = this;

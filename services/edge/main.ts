@@ -2,10 +2,12 @@
 import type { Clock } from '../shared/clock.js';
 import type { Running } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
+import { maxOpenFiles } from '../shared/open-files.js';
 import type { LiveLog } from '../log/log.js';
 import { PROBE_ROOM, Readiness } from '../log/readiness.js';
 import type { Publisher } from '../producer/contract.js';
 import type { RevisionReader } from '../revision/contract.js';
+import { socketsWithin } from './accept-limits.js';
 import { compressOnceWorks } from './compress-check.js';
 import { Commands } from './commands.js';
 import { composeEdge } from './compose.js';
@@ -24,6 +26,8 @@ export interface EdgeOptions {
   readonly clock: Clock;
   /** Whether this build of uWebSockets.js can send a frame that was compressed once; asked at start. */
   readonly compressOnce?: () => Promise<boolean>;
+  /** How many files this process may have open. */
+  readonly openFiles?: number;
 }
 
 export interface Edge extends Running {
@@ -35,7 +39,7 @@ export interface Edge extends Running {
 /** Starts an edge. Throws when its port cannot be had. It listens whether or not the log can be reached. */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { live, reader, publisher, logger, clock } = options;
-  const settings = await withPossibleDeflate(options);
+  const settings = withPossibleSockets(await withPossibleDeflate(options), options);
   const parts = composeEdge({ settings, live, reader, publisher, logger, clock });
   const { counters, rooms } = parts;
   const ask = () => reader.heads([{ room: PROBE_ROOM, position: null }]);
@@ -54,10 +58,18 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     url,
     counters: () => ({ ...counters.snapshot(), sockets: server.socketCount, rooms: rooms.count }),
     async stop() {
-      await server.close(settings.drainMs);
+      await server.close();
       rooms.close();
     },
   };
+}
+
+/** The settings, with no more sockets than this process may open: an edge that cannot accept answers nobody. */
+function withPossibleSockets(settings: EdgeSettings, { logger, openFiles = maxOpenFiles() }: EdgeOptions) {
+  const most = socketsWithin(openFiles);
+  if (settings.maxSockets <= most) return settings;
+  logger.info({ openFiles, maxSockets: most }, 'edge: fewer sockets, because of how many files may be open');
+  return { ...settings, maxSockets: most };
 }
 
 /** The settings, without compression where this build cannot compress once for all sockets. */

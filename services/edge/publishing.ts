@@ -7,13 +7,13 @@
  * they came; those of other rooms and connections go beside them. What was received is also sent when its connection has
  * closed meanwhile. Limits: `publishPerSocket` of a connection and `publishMax` of all are under way or wait for their
  * turn, each of at most EDGE_MAX_MESSAGE_BYTES; beyond that `overloaded`. `publishTimeoutMs` from its arrival on.
+ * A connection that is about to be closed (`finish`) publishes nothing more, and is given the answers to what it did.
  */
 import { randomBytes } from 'node:crypto';
 import type { Appended } from '../log/log.js';
 import type { Publication, Publisher } from '../producer/contract.js';
 import type { Clock } from '../shared/clock.js';
-import { asError, RevcastError } from '../shared/errors.js';
-import { withTimeout } from '../shared/lifecycle.js';
+import { RevcastError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
 import type { EdgeCounters } from './counters.js';
 import { roomMatcher } from './room-pattern.js';
@@ -34,6 +34,8 @@ export interface PublishingParts {
 /** One connection's. */
 interface Line {
   underWay: number;
+  /** Told when none is. */
+  onIdle?: () => void;
   /** By room, the end of the last one, whatever it ends with. */
   readonly tails: Map<string, Promise<void>>;
 }
@@ -42,9 +44,9 @@ export class Publishing {
   /** By connection, of those that have any under way. */
   private readonly lines = new Map<object, Line>();
   private readonly allows: (room: string) => boolean;
+  /** Connections that are about to be closed. */
+  private readonly finishing = new WeakSet<object>();
   private underWay = 0;
-  private stopping = false;
-  private onIdle: (() => void) | undefined;
 
   constructor(private readonly parts: PublishingParts) {
     this.allows = roomMatcher(parts.settings.publishRooms);
@@ -58,7 +60,7 @@ export class Publishing {
     const { settings, clock, counters } = this.parts;
     const publisher = this.publisherOf(asked.room);
     const line = this.lines.get(connection) ?? { underWay: 0, tails: new Map<string, Promise<void>>() };
-    this.admit(line);
+    this.admit(connection, line);
     this.lines.set(connection, line);
     line.underWay += 1;
     this.underWay += 1;
@@ -80,24 +82,23 @@ export class Publishing {
     } finally {
       if (line.tails.get(asked.room) === tail) line.tails.delete(asked.room);
       line.underWay -= 1;
-      if (line.underWay === 0) this.lines.delete(connection);
       this.underWay -= 1;
-      if (this.underWay === 0) this.onIdle?.();
+      if (line.underWay === 0) {
+        this.lines.delete(connection);
+        line.onIdle?.();
+      }
     }
   }
 
-  /** Takes no more, and waits at most `waitMs` for what is under way. */
-  async stop(waitMs: number): Promise<void> {
-    this.stopping = true;
-    if (this.underWay === 0) return;
-    const idle = new Promise<void>((resolve) => {
-      this.onIdle = resolve;
+  /** Takes no more of this connection. Resolves when what is under way was answered; undefined: nothing is. */
+  finish(connection: object): Promise<void> | undefined {
+    this.finishing.add(connection);
+    const line = this.lines.get(connection);
+    if (line === undefined) return undefined;
+    return new Promise((resolve) => {
+      // In a later turn: whoever asked for the last one answers it first.
+      line.onIdle = () => setImmediate(resolve);
     });
-    try {
-      await withTimeout(idle, waitMs, `${this.underWay} publications were still under way`);
-    } catch (error) {
-      this.parts.logger.warn({ err: asError(error) }, 'edge: stopping without the answers to publications');
-    }
   }
 
   private publisherOf(room: string): Publisher {
@@ -106,9 +107,9 @@ export class Publishing {
     throw new RevcastError('forbidden', 'this edge does not allow to publish to the room');
   }
 
-  private admit(line: Line): void {
+  private admit(connection: object, line: Line): void {
     const { publishPerSocket, publishMax } = this.parts.settings;
-    if (this.stopping) throw new RevcastError('shutting_down', 'this edge is stopping');
+    if (this.finishing.has(connection)) throw new RevcastError('shutting_down', 'this connection is being closed');
     if (line.underWay >= publishPerSocket) {
       throw new RevcastError('overloaded', `${line.underWay} publications of this connection are under way`);
     }

@@ -4,10 +4,16 @@
  */
 import './uws-headers.js';
 import uWS, { type HttpResponse, type TemplatedApp, type us_listen_socket, type WebSocket } from 'uWebSockets.js';
+import { sleep } from '../shared/clock.js';
 import { assert, asError, RevcastError } from '../shared/errors.js';
 import type { Readiness } from '../log/readiness.js';
+import { AcceptLimits } from './accept-limits.js';
 import { Blocks } from './blocks.js';
 import type { Commands } from './commands.js';
+import { Closer } from './closer.js';
+import { ConnectionAge } from './connection-age.js';
+import { LINGER_MS } from './connection-settings.js';
+import { drain } from './drain.js';
 import type { EdgeParts } from './edge-parts.js';
 import { answer, errorBody, refuse } from './http-answer.js';
 import { EtherpadEndpoint } from './etherpad-endpoint.js';
@@ -19,6 +25,7 @@ import { plain, plainProtocol } from './protocols/plain.js';
 import type { Protocol } from './protocols/protocol.js';
 import { Session, type SocketData } from './session.js';
 import type { SocketAccess } from './socket-access.js';
+import { Sessions } from './sessions.js';
 import { SseEndpoint } from './sse-endpoint.js';
 import { readHandshake, type Refusal } from './upgrade.js';
 import { listen, type EdgeSocket } from './uws.js';
@@ -29,16 +36,18 @@ const HARD_LIMIT_FACTOR = 16;
 const MAX_BACKPRESSURE_BYTES = 1024 * 1024;
 /** uWebSockets.js counts progress its own way, so its timer is out of the way and Liveness decides. Its maximum. */
 const IDLE_TIMEOUT_S = 960;
-const RESTART_CODE = 1012;
-const CLOSES_PER_TURN = 200;
-const CLOSE_LOOK_MS = 20;
-/** How long closed sockets stay for the clients' own closing, before they are cut. */
-const LINGER_MS = 100;
+/** Of the time in which clients were closed, closed sockets stay for such a part before they are cut. */
+const LINGER_SHARE = 0.1;
+/** Keeps the process alive while it closes: the clock's timers do not. */
+const KEEP_ALIVE_MS = 1_000;
 
 export class Server {
   private readonly app: TemplatedApp = uWS.App();
-  private readonly sessions = new Set<Session>();
+  private readonly sessions: Sessions;
   private readonly liveness: Liveness;
+  private readonly closer: Closer;
+  private readonly age: ConnectionAge;
+  private readonly limits: AcceptLimits;
   private listening: us_listen_socket | undefined;
   private closing: Promise<void> | undefined;
 
@@ -47,6 +56,29 @@ export class Server {
     private readonly commands: Commands,
     private readonly readiness: Readiness,
   ) {
+    const { settings, clock, counters, logger, publishing } = parts;
+    this.closer = new Closer({
+      clock,
+      logger,
+      closeTimeoutMs: settings.closeTimeoutMs,
+      finishPublishing: (session) => publishing.finish(session),
+      onCut: () => {
+        counters.socketsCut += 1;
+      },
+    });
+    this.age = new ConnectionAge({
+      clock,
+      closer: this.closer,
+      maxAgeMs: settings.maxConnectionAgeMs,
+      jitter: settings.connectionAgeJitter,
+      random: Math.random,
+      onClose: () => {
+        counters.socketsAged += 1;
+      },
+    });
+    const { maxSockets, acceptRate: rate, acceptBurst: burst } = settings;
+    this.limits = new AcceptLimits({ maxSockets, rate, burst, clock, counters, random: Math.random });
+    this.sessions = new Sessions(this.age, counters);
     this.liveness = new Liveness(this.sessions, parts);
     const protocol = clientProtocol(parts);
     this.serve('/v1/ws', protocol);
@@ -78,35 +110,43 @@ export class Server {
     const listening = await listen(this.app, host, port, sharePort);
     this.listening = listening.socket;
     this.liveness.start();
+    this.age.start();
     return listening.port;
   }
 
   /**
-   * Accepts nothing more, flushes and closes every socket with 1012 (restart). Those that have not taken what was
-   * written are waited for at most `drainMs`, then cut. Idempotent.
+   * Takes no more clients, and lets those that are there go as drain.ts says; who is left then is cut. Bounded by
+   * `stopLimitMs`. Idempotent.
    */
-  close(drainMs: number): Promise<void> {
-    this.closing ??= this.drain(drainMs);
+  close(): Promise<void> {
+    this.closing ??= this.drain();
     return this.closing;
   }
 
-  private async drain(drainMs: number): Promise<void> {
-    this.liveness.stop();
-    if (this.listening !== undefined) uWS.us_listen_socket_close(this.listening);
-    const { clock } = this.parts;
-    const end = clock.monotonic() + drainMs;
-    await this.parts.publishing.stop(drainMs);
-    const lingers = this.sessions.size > 0;
-    let turn = 0;
-    for (const session of this.sessions) {
-      session.end(RESTART_CODE, 'restarting');
-      turn += 1;
-      if (turn % CLOSES_PER_TURN === 0) await nextTurn();
-    }
-    while (this.sessions.size > 0 && clock.monotonic() < end) await pause(CLOSE_LOOK_MS);
+  private async drain(): Promise<void> {
+    const { clock, settings } = this.parts;
+    const keepAlive = setInterval(() => undefined, KEEP_ALIVE_MS);
+    this.age.stop();
+    let closingSince: number | undefined;
+    await drain({
+      clock,
+      closer: this.closer,
+      sockets: this.sessions,
+      settings,
+      closeListener: () => {
+        if (this.listening !== undefined) uWS.us_listen_socket_close(this.listening);
+        if (this.sessions.size > 0) closingSince = clock.monotonic();
+      },
+      random: Math.random,
+    });
     // A socket that is closed with input unread is reset, and what its client has not received is lost.
-    if (lingers) await pause(Math.min(LINGER_MS, drainMs));
+    if (closingSince !== undefined) {
+      const share = (clock.monotonic() - closingSince) * LINGER_SHARE;
+      await sleep(clock, Math.min(Math.max(share, LINGER_MS.least), LINGER_MS.most));
+    }
+    this.liveness.stop();
     this.app.close();
+    clearInterval(keepAlive);
   }
 
   /** Viewers of pads, where a setting says which rooms are pads. */
@@ -130,9 +170,14 @@ export class Server {
       sendPingsAutomatically: false,
       upgrade: (response, request, context) => {
         if (access?.refuses(response, request) === true) return;
-        const decision = this.admits() ?? readHandshake(request, { deflate: settings.deflate !== 'off' });
+        const decision = readHandshake(request, { deflate: settings.deflate !== 'off' });
         if (decision.kind === 'refuse') {
           refuse(response, decision);
+          return;
+        }
+        const refusal = this.admits(access?.wasCounted(request));
+        if (refusal !== undefined) {
+          refuse(response, refusal);
           return;
         }
         const { key, protocol: subprotocol, extensions } = decision.handshake;
@@ -196,13 +241,10 @@ export class Server {
     }
   }
 
-  private admits(): Refusal | undefined {
-    if (this.closing === undefined && this.sessions.size < this.parts.settings.maxSockets) return undefined;
-    const error =
-      this.closing !== undefined
-        ? new RevcastError('shutting_down', 'this edge is stopping')
-        : new RevcastError('overloaded', `this edge has ${this.sessions.size} sockets, the most it may`);
-    return { kind: 'refuse', status: '503 Service Unavailable', headers: [['Retry-After', '1']], error };
+  /** Why a client is not taken; a new one unless it `wasCounted` as that before. */
+  private admits(wasCounted = false): Refusal | undefined {
+    if (this.closing !== undefined) return this.limits.stopping();
+    return this.limits.refusal(this.sessions.size, wasCounted);
   }
 
   private ready(response: HttpResponse): void {
@@ -225,7 +267,9 @@ export class Server {
     }
     this.readiness.check().then(
       ({ ok, detail }) => {
-        send(ok, detail);
+        // A full edge serves those it has, so it is ready; whoever looks is told.
+        const isFull = ok && this.limits.isFull(this.sessions.size);
+        send(ok, isFull ? `full: ${this.sessions.size} sockets` : detail);
       },
       (error: unknown) => {
         send(false, asError(error).message);
@@ -240,17 +284,4 @@ function clientProtocol(parts: EdgeParts): Protocol {
   const room = settings.blockbookRoom;
   if (room === '') return plain;
   return plainProtocol(blockbookMethods(coinOf(settings), room, new Blocks(parts, room, settings.blockbookHeights)));
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}
-
-/** Keeps the process alive, unlike the clock's timers: closing is not over before it returns. */
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { parseRoomName } from '../shared/room-name.js';
 import { oneOf, text, toggle, whole, type Setting, type Values } from '../shared/settings.js';
+import { connectionSettings } from './connection-settings.js';
 import { templateProblem } from './protocols/pad-rooms.js';
 
 const KIB = 1024;
@@ -32,7 +33,7 @@ function isOrigin(text: string): boolean {
 export const edgeSettings = {
   host: { env: 'EDGE_HOST', help: 'address to listen on', value: 'address', parse: text, fallback: '127.0.0.1' },
   port: number('EDGE_PORT', 'port to listen on, 0 for any', 'port', [0, 65_535], 8080),
-  maxSockets: number('EDGE_MAX_SOCKETS', 'sockets open at once', 'sockets', [1, 1_000_000], 100_000),
+  ...connectionSettings,
   maxRoomsPerSocket: number('EDGE_MAX_ROOMS_PER_SOCKET', 'rooms of one socket', 'rooms', [1, 100_000], 1_000),
   maxRooms: number('EDGE_MAX_ROOMS', 'rooms followed at once', 'rooms', [1, 10_000_000], 100_000),
   maxMessageBytes: number(
@@ -201,7 +202,6 @@ export const edgeSettings = {
     parse: toggle,
     fallback: false,
   },
-  drainMs: number('EDGE_DRAIN_MS', 'how long closing clients are waited for', 'ms', [0, 600_000], 5_000),
 };
 
 export type EdgeSettings = Values<typeof edgeSettings>;

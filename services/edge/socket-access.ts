@@ -8,6 +8,8 @@ import type { Conversation } from './protocols/protocol.js';
 export interface SocketAccess {
   /** Whether a handshake is refused; it is then answered. */
   refuses(response: HttpResponse, request: HttpRequest): boolean;
+  /** Whether the client was counted as a new one before, by a request that opened what the handshake goes on with. */
+  wasCounted(request: HttpRequest): boolean;
   /** What the protocol keeps for the connection that the handshake makes. */
   converse(request: HttpRequest): Conversation;
   /** Answers a request that is no handshake. */

@@ -8,9 +8,10 @@ import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import { asError, RevcastError } from '../shared/errors.js';
 import type { Commands } from './commands.js';
 import type { EdgeParts } from './edge-parts.js';
-import { answer, errorBody, type Headers } from './http-answer.js';
+import { answer, errorBody, refuse, type Headers } from './http-answer.js';
 import { requestIdOf, sse } from './protocols/sse.js';
 import { Session } from './session.js';
+import type { Sessions } from './sessions.js';
 import { SseSocket } from './sse-socket.js';
 import { parseStreamQuery, type StreamQuery } from './stream-query.js';
 import type { Refusal } from './upgrade.js';
@@ -30,7 +31,7 @@ export class SseEndpoint {
     private readonly parts: EdgeParts,
     private readonly commands: Commands,
     /** The edge's sessions, of WebSockets too. */
-    private readonly sessions: Set<Session>,
+    private readonly sessions: Pick<Sessions, 'add' | 'delete'>,
     /** Why nothing more is taken now. */
     private readonly refusal: () => Refusal | undefined,
   ) {
@@ -67,7 +68,7 @@ export class SseEndpoint {
     const refusal = this.refusal();
     if (refusal === undefined) this.stream(response, query, origin);
     else if (refusal.error.code === 'shutting_down') this.sendElsewhere(response, origin);
-    else answer(response, refusal.status, errorBody(refusal.error), [...refusal.headers, ...origin]);
+    else refuse(response, refusal, origin);
   }
 
   /** Nothing is thrown: in a handler of uWebSockets.js that would end the process. */

@@ -23,6 +23,8 @@ export interface Refusal {
   readonly status: string;
   readonly headers: readonly [string, string][];
   readonly error: RevcastError;
+  /** The connection ends with the answer. */
+  readonly closes?: boolean;
 }
 
 export type UpgradeAnswer = { readonly kind: 'upgrade'; readonly handshake: Handshake } | Refusal;

@@ -11,17 +11,17 @@ export interface Running {
 }
 
 export class StopStack implements Running {
-  private readonly parts: { name: string; stop: () => Promise<void> | void }[] = [];
+  private readonly parts: { name: string; stop: () => Promise<void> | void; timeoutMs: number }[] = [];
   private stopping: Promise<void> | undefined;
 
   constructor(
     private readonly logger: Logger,
-    /** How long one part may take to stop. */
+    /** How long one part may take to stop that says nothing else. */
     private readonly partTimeoutMs = 10_000,
   ) {}
 
-  add(name: string, stop: () => Promise<void> | void): void {
-    this.parts.push({ name, stop });
+  add(name: string, stop: () => Promise<void> | void, timeoutMs = this.partTimeoutMs): void {
+    this.parts.push({ name, stop, timeoutMs });
   }
 
   stop(): Promise<void> {
@@ -32,7 +32,7 @@ export class StopStack implements Running {
   private async stopAll(): Promise<void> {
     for (const part of this.parts.reverse()) {
       try {
-        await withTimeout(Promise.resolve(part.stop()), this.partTimeoutMs, `${part.name} did not stop in time`);
+        await withTimeout(Promise.resolve(part.stop()), part.timeoutMs, `${part.name} did not stop in time`);
       } catch (error) {
         this.logger.error({ part: part.name, err: asError(error) }, 'stop failed');
       }

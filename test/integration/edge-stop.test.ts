@@ -36,7 +36,7 @@ describe('a graceful stop', () => {
   });
 
   it('[F18] waits for a client that is still reading what was written, and closes it then', async () => {
-    const edge = await TestEdge.start({ settings: { drainMs: 20_000, maxMessageBytes: 4_000_000 } });
+    const edge = await TestEdge.start({ settings: { closeTimeoutMs: 20_000, maxMessageBytes: 4_000_000 } });
     const client = await stalledClient(edge);
     await waitFor(() => edge.edge.counters().deliveries > 0, { what: 'the first revision is written' });
     const stopping = edge.stop();
@@ -52,7 +52,7 @@ describe('a graceful stop', () => {
   });
 
   it('[F18] does not wait for ever: who takes nothing is cut when the time is over', async () => {
-    const edge = await TestEdge.start({ settings: { drainMs: 400 } });
+    const edge = await TestEdge.start({ settings: { closeTimeoutMs: 400 } });
     const client = await stalledClient(edge);
     await waitFor(() => edge.edge.counters().deliveries > 0, { what: 'the first revision is written' });
     const begun = performance.now();

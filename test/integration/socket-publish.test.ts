@@ -231,7 +231,7 @@ describe('bounds and endings', () => {
   });
 
   it('[U10] a stopping edge answers what is under way before it closes', async () => {
-    const { letGo, started } = held({ settings: { drainMs: 10_000 } });
+    const { letGo, started } = held({ settings: { drainMs: 0, closeTimeoutMs: 10_000 } });
     const { edge: running } = await started;
     const author = await connect();
     author.send({ id: 1, method: 'publish', params: { room: 'doc-1', data: 1 } });

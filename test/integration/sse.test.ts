@@ -293,7 +293,7 @@ describe('requests', () => {
     const first = await open(['a']);
     await open(['a']);
     const answer = await fetch(`${edge.url}/v1/sse?room=a`);
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^[1-5]$/u)]);
     first.destroy();
     await waitFor(() => edge.edge.counters().sockets === 1, { what: 'one is gone' });
     expect((await open(['a'])).status).toBe(200);
@@ -350,7 +350,7 @@ describe('a stopping edge', () => {
   });
 
   it('[V10] a request on a connection that was open already is sent away in a way that a browser comes back', async () => {
-    await start({ settings: { drainMs: 10_000 } });
+    await start({ settings: { closeTimeoutMs: 10_000 } });
     const kept = await RawClient.open(edge.port, 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
     await kept.answer();
     const stalled = await RawClient.open(edge.port, `GET ${pathOf(['a'])} HTTP/1.1\r\nHost: a\r\n\r\n`);

@@ -30,6 +30,8 @@ export interface FleetClientOptions {
   readonly since?: (room: string) => unknown;
   /** Told that a room's history ended, it begins that room anew, at revision 1. Absent: it stays out of the room. */
   readonly beginsAnew?: boolean;
+  /** Told of each end of a connection. */
+  readonly onClosed?: (code: number) => void;
   /** At least so long after a lost connection; absent: 50 ms and more. */
   readonly reconnectMs?: number;
 }
@@ -105,7 +107,8 @@ export class FleetClient {
     });
     // 'close' follows every error.
     socket.on('error', () => undefined);
-    socket.on('close', () => {
+    socket.on('close', (code) => {
+      this.options.onClosed?.(code);
       if (this.socket === socket) this.onClose();
     });
   }

@@ -43,7 +43,7 @@ export class TestEdge {
     const publisher = options.publisher ?? new Publications(appenderOn(log));
     const edge = await startEdge({
       ...rest,
-      settings: { ...defaultEdgeSettings, drainMs: 500, ...settings },
+      settings: { ...defaultEdgeSettings, drainMs: 100, closeTimeoutMs: 500, ...settings },
       live,
       reader: used,
       publisher,

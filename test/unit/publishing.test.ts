@@ -177,29 +177,29 @@ describe('bounds', () => {
     expect(publisher.asked).toHaveLength(3);
   });
 
-  it('[U10] a stop takes no more and waits for what is under way, and for what waits behind it', async () => {
+  it('[U10] a connection that is about to be closed takes no more, and waits for what it has under way', async () => {
     const { publishing, publisher } = publishingWith();
     const connection = {};
     const answers = [ask(publishing, connection), ask(publishing, connection)];
-    let stopped = false;
-    const stop = publishing.stop(5_000).then(() => {
-      stopped = true;
+    let finished = false;
+    const finish = publishing.finish(connection)?.then(() => {
+      finished = true;
     });
-    expect(await ask(publishing, {})).toMatchObject({ code: 'shutting_down', retryable: true });
+    expect(await ask(publishing, connection)).toMatchObject({ code: 'shutting_down', retryable: true });
     publisher.asked[0]?.resolve(APPENDED);
     await settle();
-    expect(stopped).toBe(false);
+    expect(finished).toBe(false);
     publisher.asked[1]?.resolve({ ...APPENDED, rev: 2 });
-    await stop;
+    await finish;
     expect(await Promise.all(answers)).toMatchObject([{ rev: 1 }, { rev: 2 }]);
   });
 
-  it('[U10] a stop is bounded', async () => {
+  it('[U10] one that has nothing under way has not to wait, and others go on', async () => {
     const { publishing, publisher } = publishingWith();
-    const late = ask(publishing, {});
-    await publishing.stop(20);
+    expect(publishing.finish({})).toBeUndefined();
+    const other = ask(publishing, {});
     publisher.asked[0]?.resolve(APPENDED);
-    expect(await late).toEqual(APPENDED);
+    expect(await other).toEqual(APPENDED);
   });
 });
 
