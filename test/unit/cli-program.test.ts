@@ -80,8 +80,8 @@ describe('what is wrong with the command line', () => {
     expect(stderr.trim().split('\n')).toEqual([
       expect.stringMatching(/^revcast: --nats or NATS_URL is needed: /u),
       'revcast: --edge-port must be a whole number of port from 0 to 65535 (got "http")',
-      'revcast: --edge-flush must be one of microtask, immediate, sync (got "never")',
       'revcast: EDGE_DRAIN_MS must be a whole number of ms from 0 to 600000 (got "soon")',
+      'revcast: --edge-flush must be one of microtask, immediate, sync (got "never")',
       expect.stringMatching(/^revcast: LOG_LEVEL must be one of /u),
     ]);
   });
