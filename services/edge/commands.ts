@@ -4,7 +4,7 @@
  */
 import { asError, RevcastError } from '../shared/errors.js';
 import type { EdgeParts } from './edge-parts.js';
-import { Greeting } from './greeting.js';
+import { Answers, Greeting } from './greeting.js';
 import { findStart, type Start } from './join.js';
 import { Member } from './member.js';
 import { rename } from './news.js';
@@ -90,7 +90,8 @@ export class Commands {
     const key = joiningKey(room, encoding);
     const joining = session.joining.get(key);
     if (member !== undefined) {
-      if (member.greeting !== undefined) session.refuse(member.id, unsubscribedMeanwhile());
+      if (member.greeting instanceof Greeting) session.refuse(member.id, unsubscribedMeanwhile());
+      else session.answerNow(member);
       session.remove(member);
     } else if (joining !== undefined) {
       joining.cancelled = true;
@@ -134,7 +135,9 @@ export class Commands {
       throw new RevcastError('already_subscribed', 'this connection is subscribed to the room already');
     }
     if (member !== undefined) {
-      session.reply(encoding.subscribed(id, room, { ...member.room.position, rev: member.cursor }));
+      const answer = encoding.subscribed(id, room, { ...member.room.position, rev: member.cursor });
+      if (member.greeting instanceof Answers) member.greeting.texts.push(answer);
+      else session.reply(answer);
       if (session.open) rename(member, id);
     } else if (joining !== undefined) {
       if (joining.later.length >= MAX_ASKS) throw new RevcastError('overloaded', 'too many requests for one room');
@@ -170,7 +173,7 @@ export class Commands {
     }
   }
 
-  /** The answer goes out before the first revision: the member is made after it, in the same turn. */
+  /** The answer goes out before the first revision, with it. */
   private admit(
     session: Session,
     { id, batch, encoding = session.protocol, missed }: Subscribe,
@@ -184,14 +187,13 @@ export class Commands {
       return;
     }
     if (snapshot === undefined) {
-      for (const each of [id, ...later]) session.reply(encoding.subscribed(each, room.name, position));
-      if (session.open) session.add(member, cursor);
-      return;
+      member.greeting = new Answers([id, ...later].map((each) => encoding.subscribed(each, room.name, position)));
+    } else {
+      const { frames } = this.parts;
+      const answer =
+        snapshot === null ? frames.joinedWithout(room.name, position, encoding) : frames.joined(snapshot, encoding);
+      member.greeting = new Greeting(encoding, id, answer);
     }
-    const { frames } = this.parts;
-    const answer =
-      snapshot === null ? frames.joinedWithout(room.name, position, encoding) : frames.joined(snapshot, encoding);
-    member.greeting = new Greeting(encoding, id, answer);
     session.add(member, cursor);
   }
 

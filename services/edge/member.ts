@@ -13,7 +13,7 @@
  */
 import { assert } from '../shared/errors.js';
 import { storedBlock } from './compress-once.js';
-import type { Greeting } from './greeting.js';
+import type { Answers, Greeting } from './greeting.js';
 import { NO_PLACE, type RingReader } from './frame-ring.js';
 import { inWords, type Opened } from './message-run.js';
 import type { Page } from './page.js';
@@ -47,7 +47,7 @@ export class Member implements RingReader, Opened {
   /** Place in the room's list of members. */
   index = -1;
   /** What it is sent before its first revision, until that has been written. */
-  greeting: Greeting | undefined;
+  greeting: Answers | Greeting | undefined;
   /** The page that it is sent from while it catches up and its socket takes it. */
   page: Page | undefined;
   /** The members that wait for the same page; undefined: it waits for none. */

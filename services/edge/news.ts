@@ -23,6 +23,9 @@ export function rename(member: Member, id: RequestId): void {
   renew(member, id, cursor);
 }
 
-function renew({ session, room, batch, encoding }: Member, id: RequestId, cursor: number): void {
-  session.add(new Member(session, room, id, batch, encoding), cursor);
+/** With the answers that the member was not given yet. */
+function renew({ session, room, batch, encoding, greeting }: Member, id: RequestId, cursor: number): void {
+  const next = new Member(session, room, id, batch, encoding);
+  next.greeting = greeting;
+  session.add(next, cursor);
 }

@@ -7,6 +7,7 @@
 import { RevcastError } from '../shared/errors.js';
 import type { Joining } from './commands.js';
 import type { EdgeParts } from './edge-parts.js';
+import { Answers } from './greeting.js';
 import { goOn } from './news.js';
 import type { Deflate } from './next-frame.js';
 import type { Member } from './member.js';
@@ -125,11 +126,19 @@ export class Session implements Written {
     member.room.remove(member);
   }
 
+  /** Sends what the member was to be answered with its first revision: there will be none. */
+  answerNow({ greeting }: Member): void {
+    if (greeting instanceof Answers) for (const text of greeting.texts) this.reply(text);
+  }
+
   /** Ends one subscription and tells the client why; one to news goes on instead. */
   endSubscription(member: Member, error: RevcastError): void {
     this.remove(member);
     if (member.encoding.isNews) goOn(member, error);
-    else this.refuse(member.id, error);
+    else {
+      this.answerNow(member);
+      this.refuse(member.id, error);
+    }
   }
 
   /**

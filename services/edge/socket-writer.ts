@@ -9,7 +9,7 @@
  */
 import { assert, type RevcastError } from '../shared/errors.js';
 import type { EdgeParts } from './edge-parts.js';
-import type { Greeting } from './greeting.js';
+import { Answers, type Greeting } from './greeting.js';
 import type { Member } from './member.js';
 import type { Opened } from './message-run.js';
 import { nextFrame, nextRun, type Deflate } from './next-frame.js';
@@ -87,7 +87,7 @@ export class SocketWriter {
       given = this.writeRun(ws, to, member, given);
       const frame = nextFrame(this.parts, member, given);
       if (frame === undefined || ends(to, member, frame)) break;
-      if (!this.fits(to, member, frame)) break;
+      if (!this.fits(wireBytes(to, member, frame))) break;
       this.writeFrame(ws, to, member, frame);
       given = frame.lastRev;
       if (member.state !== 'steady') this.delivered(member, given);
@@ -140,21 +140,24 @@ export class SocketWriter {
   }
 
   /** Whether the greeting fitted. */
-  private greetInCork(ws: ClientSocket, to: Written, member: Member, greeting: Greeting): boolean {
-    const fits = this.fits(to, greeting, greeting.frame);
+  private greetInCork(ws: ClientSocket, to: Written, member: Member, greeting: Answers | Greeting): boolean {
+    const fits = this.fits(greetingBytes(to, greeting));
     if (fits) this.greet(ws, to, member, greeting);
     return fits;
   }
 
-  private greet(ws: ClientSocket, to: Written, member: Member, greeting: Greeting): void {
-    this.writeFrame(ws, to, greeting, greeting.frame);
+  private greet(ws: ClientSocket, to: Written, member: Member, greeting: Answers | Greeting): void {
     member.greeting = undefined;
+    if (greeting instanceof Answers) {
+      for (const text of greeting.texts) ws.send(text, false, false);
+      return;
+    }
+    this.writeFrame(ws, to, greeting, greeting.frame);
     this.parts.counters.snapshotsSent += 1;
   }
 
-  /** Takes the frame's bytes from the cork, or says what is left. */
-  private fits(to: Written, opened: Opened, frame: PreparedFrame): boolean {
-    const size = wireBytes(to, opened, frame);
+  /** Takes so many bytes from the cork, or says what is left. */
+  private fits(size: number): boolean {
     if (size > this.leftBytes) {
       this.rest = this.leftBytes === CORK_BYTES ? 'large' : 'more';
       return false;
@@ -187,8 +190,8 @@ export class SocketWriter {
 }
 
 /** Whether the member is due one message at most. */
-function isOneMessage({ batch, cursor, room }: Member): boolean {
-  return batch || cursor + 1 >= room.ring.headRev;
+function isOneMessage({ batch, cursor, room, greeting }: Member): boolean {
+  return greeting === undefined && (batch || cursor + 1 >= room.ring.headRev);
 }
 
 /** Whether the member's subscription ends here. Then in a turn of its own: members are being visited now. */
@@ -203,6 +206,11 @@ function ends(to: Written, member: Member, { problem }: PreparedFrame): boolean 
 /** The frame as it is deflated for all; null: this socket gets the body. */
 function deflatedOf(deflate: Deflate, frame: PreparedFrame): Buffer | null {
   return deflate === 'once' ? frame.deflated() : null;
+}
+
+function greetingBytes(to: Written, greeting: Answers | Greeting): number {
+  if (greeting instanceof Answers) return to.headerBytes * greeting.texts.length + greeting.maxBytes;
+  return wireBytes(to, greeting, greeting.frame);
 }
 
 function wireBytes({ deflate, headerBytes }: Written, { openingBytes }: Opened, frame: PreparedFrame): number {

@@ -89,6 +89,16 @@ describe('subscribing to blocks', () => {
     expect(told(viewer)).toEqual([...['0', '1', '2'].map((id) => `${id} ${SUBSCRIBED}`), '2 1 0xa1']);
   });
 
+  it('[B2] again before the first was answered: both are, in order, and the last one has the blocks', async () => {
+    const edge = new BlockEdge();
+    await edge.viewer('9');
+    const viewer = edge.connect();
+    for (const id of ['0', '1', '2']) edge.say(viewer, { ...SUBSCRIBE, id });
+    await edge.edge.clock.advance(50);
+    await edge.publish({ height: 1 });
+    expect(told(viewer)).toEqual([...['0', '1', '2'].map((id) => `${id} ${SUBSCRIBED}`), '2 1 0xa1']);
+  });
+
   it('[B2] again while the room cannot be opened: all are refused', async () => {
     const edge = new BlockEdge();
     edge.edge.live.ready = Promise.reject(new RevcastError('log_unavailable', 'away'));

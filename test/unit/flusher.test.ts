@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EdgeSettings } from '../../services/edge/settings.js';
 import { silentLogger, type Logger } from '../../services/shared/logger.js';
-import { EdgeHarness, revsTold, type Client } from '../support/edge-parts.js';
+import { EdgeHarness, revsTold, told, type Client } from '../support/edge-parts.js';
 import { revsFrom } from '../support/feed-parts.js';
 import { settle } from '../support/manual-clock.js';
 import { Random, testSeed } from '../support/random.js';
@@ -11,6 +11,7 @@ async function members(edge: EdgeHarness, count: number, room = 'doc-1'): Promis
   for (const client of clients) edge.subscribe(client, { room });
   await edge.clock.advance(10);
   for (const { socket } of clients) socket.writes.length = 0;
+  edge.parts.counters.flushes = 0;
   return clients;
 }
 
@@ -55,11 +56,26 @@ describe('one flush per turn', () => {
     for (const { room } of rooms) edge.subscribe(client, { room });
     await edge.clock.advance(10);
     client.socket.writes.length = 0;
+    edge.parts.counters.flushes = 0;
     edge.live.deliver(...(await Promise.all(rooms.map((history) => history.add(2)))));
     await turn();
     expect(client.socket.writes).toHaveLength(1);
     expect(edge.parts.counters).toMatchObject({ flushes: 1, socketsFlushed: 1, deliveries: 40 });
     for (const { room } of rooms) expect(revsTold(client, room)).toEqual([1, 2]);
+  });
+
+  it('[F9] the answer to a subscribe leaves in one write with the revisions that follow it', async () => {
+    const edge = new EdgeHarness();
+    await members(edge, 1);
+    await edge.publish(edge.history(), 5);
+    await turn();
+    const client = edge.connect();
+    edge.subscribe(client, { since: { epoch: 'e1', rev: 2 } });
+    expect(client.socket.writes).toHaveLength(0);
+    await turn();
+    expect(client.socket.writes).toHaveLength(1);
+    expect(told(client)[0]).toBe('subscribed doc-1 at 2');
+    expect(revsTold(client)).toEqual([3, 4, 5]);
   });
 
   it('[F9] a room without members is not flushed', async () => {

@@ -294,6 +294,19 @@ describe('subscribing and unsubscribing', () => {
     ]);
   });
 
+  it('[W4] unsubscribe before the answer left: it comes first, and no revision', async () => {
+    const { edge, history } = await edgeWith(3);
+    await join(edge, 'now');
+    await edge.publish(history, 3);
+    await edge.settle();
+    const client = edge.connect();
+    edge.subscribe(client, { since: 'now' });
+    edge.unsubscribe(client);
+    await edge.publish(history);
+    await edge.settle();
+    expect(told(client)).toEqual(['subscribed doc-1 at 6', 'unsubscribed doc-1']);
+  });
+
   it('[W4] after an unsubscribe that was answered one can subscribe again at once', async () => {
     const { edge, history } = await edgeWith(3);
     const client = edge.connect();

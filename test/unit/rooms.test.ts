@@ -54,6 +54,7 @@ describe('the rooms that an edge follows', () => {
     await edge.clock.advance(LINGER_MS - 100);
     const next = edge.connect();
     edge.subscribe(next);
+    await edge.settle(1);
     expect(told(next)).toEqual(['subscribed doc-1 at 0']);
     await edge.clock.advance(LINGER_MS * 2);
     expect(edge.parts.rooms.count).toBe(1);
