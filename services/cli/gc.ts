@@ -9,7 +9,7 @@ import { silentLogger } from '../shared/logger.js';
 import { CommandFailure, configure, EXIT, type Command, type CommandContext, type ExitCode } from './command.js';
 import { GcRun, type GcReport } from './gc-run.js';
 import { gcSettings } from './gc-settings.js';
-import { onAbort } from './stopping.js';
+import { connectWithin } from './nats-connect.js';
 
 const NEEDS_NATS =
   'it removes from the log on NATS; a log in memory ends with its process, and keeps nothing beyond it';
@@ -47,7 +47,7 @@ export const gc: Command = {
     const link = new NatsLink({ settings: values, name: 'gc', logger: silentLogger, clock: context.clock });
     const retention = new Retention(new JetStreamApi(link, values.logRequestTimeoutMs));
     try {
-      await connect(link, context, values.nats);
+      await connectWithin(CONNECT_MS, link, context, values.nats);
       return await collect(values, retention, context);
     } catch (error) {
       if (error instanceof RevcastError) throw new CommandFailure(error.message, { cause: error });
@@ -102,26 +102,4 @@ function summary({ rooms, shortened, entries, bytes }: Readonly<GcReport>, dryRu
 function ageProblems({ maxAge, keyWindowMinutes }: GcValues): string[] {
   if (maxAge === undefined || maxAge >= keyWindowMinutes * MS_PER_MINUTE) return [];
   return [`--max-age must not be below ${keyWindowMinutes} minutes, KEY_WINDOW_MINUTES: keys would be forgotten`];
-}
-
-/** Throws CommandFailure when NATS is not there in time, or a signal comes first. */
-async function connect(link: NatsLink, { clock, stopping }: CommandContext, servers: readonly string[]): Promise<void> {
-  const ends: (() => void)[] = [];
-  const problem = await new Promise<string | undefined>((resolve) => {
-    ends.push(
-      clock.after(CONNECT_MS, () => {
-        const hosts = servers.map((server) => new URL(server).host).join(', ');
-        resolve(`NATS cannot be reached: no connection to ${hosts} within ${CONNECT_MS} ms`);
-      }),
-      onAbort(stopping, () => {
-        resolve('stopped');
-      }),
-      link.onUp(() => {
-        resolve(undefined);
-      }),
-    );
-    link.start();
-  });
-  for (const end of ends) end();
-  if (problem !== undefined) throw new CommandFailure(problem);
 }

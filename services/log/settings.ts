@@ -45,6 +45,13 @@ export const natsSettings = {
     value: 'text',
     secret: true,
   } satisfies Setting<string | undefined> as Setting<string | undefined>,
+  natsPasswordFile: {
+    env: 'NATS_PASSWORD_FILE',
+    help: 'file with the password, read again at each connect, so that it can be changed; instead of the password itself',
+    parse: optionalText,
+    fallback: undefined,
+    value: 'file',
+  } satisfies Setting<string | undefined> as Setting<string | undefined>,
   natsToken: {
     env: 'NATS_TOKEN',
     help: 'token for NATS, instead of user and password',
@@ -55,7 +62,14 @@ export const natsSettings = {
   } satisfies Setting<string | undefined> as Setting<string | undefined>,
   natsCredentials: {
     env: 'NATS_CREDENTIALS',
-    help: 'file with a user JWT and its seed (.creds), instead of user and password',
+    help: 'file with a user JWT and its seed (.creds), read again at each connect; instead of user and password',
+    parse: optionalText,
+    fallback: undefined,
+    value: 'file',
+  } satisfies Setting<string | undefined> as Setting<string | undefined>,
+  natsTlsCa: {
+    env: 'NATS_TLS_CA',
+    help: "file with the certificates of the authorities that may vouch for the NATS servers; the connection is then encrypted or fails, as with an address tls://; by default the system's authorities",
     parse: optionalText,
     fallback: undefined,
     value: 'file',

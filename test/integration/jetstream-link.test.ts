@@ -281,12 +281,37 @@ describe('credentials', () => {
     cleanUps.push(() => link.close());
     link.start();
 
-    await waitFor(() => output.about('waiting').length > 0, { what: 'it was said' });
+    await waitFor(() => output.about('nats_user_refused').length > 0, { what: 'it was said' });
     await new Promise((resolve) => setTimeout(resolve, 1_200));
 
     expect(link.up).toBe(false);
-    expect(output.about('waiting')).toMatchObject([{ reason: "'Authorization Violation'" }]);
+    expect(output.about('nats_user_refused')).toMatchObject([{ reason: 'AUTHORIZATION_VIOLATION' }]);
+    expect(output.about('waiting')).toEqual([]);
     expect(JSON.stringify(output.lines)).not.toContain('secret');
+  });
+
+  test('[A7] an address tls://, or authorities, are never served unencrypted', async () => {
+    const server = await startServer();
+    const authorities = join(tmpdir(), `revcast-ca-${process.pid}.pem`);
+    await writeFile(authorities, '');
+    cleanUps.push(() => rm(authorities));
+    const output = new LogLines();
+    const links = [
+      testLink(server.url.replace('nats://', 'tls://'), { logger: output.logger }),
+      testLink(server.url, { logger: output.logger, nats: { natsTlsCa: authorities } }),
+    ];
+    for (const link of links) {
+      cleanUps.push(() => link.close());
+      link.start();
+    }
+
+    await waitFor(() => links.every(({ failure }) => failure !== undefined), { what: 'both have failed' });
+
+    expect(links.map(({ up }) => up)).toEqual([false, false]);
+    expect(links.map(({ failure }) => failure)).toEqual([
+      expect.stringContaining('tls'),
+      expect.stringContaining('tls'),
+    ]);
   });
 
   test('[L14] in a file that cannot be read are a configuration error', async () => {

@@ -29,6 +29,8 @@ export interface NatsServerOptions {
   readonly config?: string;
   /** Default true. */
   readonly jetStream?: boolean;
+  /** For what the configuration takes from the environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export class NatsServer {
@@ -41,6 +43,8 @@ export class NatsServer {
     private readonly host: string,
     /** Where JetStream keeps its files. */
     readonly storeDirectory: string,
+    /** Of the process, from its next start on. */
+    public env: Readonly<Record<string, string>>,
   ) {}
 
   /** Not started yet. */
@@ -49,7 +53,7 @@ export class NatsServer {
     const port = options.port ?? (await freePort());
     const host = options.host ?? '127.0.0.1';
     const store = options.storeDirectory ?? join(directory, 'store');
-    const server = new NatsServer(await serverBinary(), port, directory, host, store);
+    const server = new NatsServer(await serverBinary(), port, directory, host, store, options.env ?? {});
     await writeFile(
       server.configFile,
       [
@@ -89,7 +93,10 @@ export class NatsServer {
   /** Resolves when it accepts connections. Same port and directory each time. */
   async start(): Promise<void> {
     if (this.child !== undefined) throw new Error('the server runs already');
-    const child = spawn(this.binary, ['-c', this.configFile, '-l', this.logFile], { stdio: 'ignore' });
+    const child = spawn(this.binary, ['-c', this.configFile, '-l', this.logFile], {
+      stdio: 'ignore',
+      env: { ...process.env, ...this.env },
+    });
     this.child = child;
     child.once('exit', () => {
       if (this.child === child) this.child = undefined;

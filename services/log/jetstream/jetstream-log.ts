@@ -46,7 +46,15 @@ import type { NatsLink } from './nats-link.js';
 import { RequestError } from './request-error.js';
 import { JetStreamSnapshots } from './snapshot-store.js';
 import { JetStreamStore } from './store.js';
-import { checkVersion, ensureStream, readExtent, StreamRefused, wantedSnapshotStream, wantedStream } from './stream.js';
+import {
+  checkVersion,
+  ensureStream,
+  readExtent,
+  StreamMissing,
+  StreamRefused,
+  wantedSnapshotStream,
+  wantedStream,
+} from './stream.js';
 import { WholeFollower } from './whole-follower.js';
 
 /** Between two looks at a stream that is not in order: doubles from min to max. */
@@ -82,6 +90,8 @@ export class JetStreamLog implements Log, WholeLog {
   private lastComplaint: string | undefined;
   /** Set from a broken connection until the stream was looked at again. */
   private reconnecting = false;
+  /** Whether to make a stream that is missing: not where NATS has not permitted it on this connection. */
+  private mayCreate = true;
   private closed = false;
   private readonly guard = new HistoryGuard();
   private readonly api: JetStreamApi;
@@ -130,6 +140,7 @@ export class JetStreamLog implements Log, WholeLog {
       link.onDown(() => {
         if (this.state.state === 'ready') this.reconnecting = true;
         this.state = { state: 'unavailable', detail: 'the connection to NATS is lost' };
+        this.mayCreate = true;
       }),
       link.onUp(() => {
         this.checkSoon();
@@ -271,12 +282,12 @@ export class JetStreamLog implements Log, WholeLog {
     const version = link.connection?.info?.version;
     if (version === undefined) throw new RevcastError('log_unavailable', 'the connection to NATS is lost');
     checkVersion(version, settings.logReplicas);
-    await ensureStream(this.api, wantedSnapshotStream(settings));
-    let info = await ensureStream(this.api, wantedStream(settings));
+    await ensureStream(this.api, wantedSnapshotStream(settings), this.mayCreate);
+    let info = await ensureStream(this.api, wantedStream(settings), this.mayCreate);
     const patientUntil = clock.monotonic() + CATCH_UP_MS;
     while (settings.logReplicas > 1 && this.guard.endsEarly(info) && clock.monotonic() < patientUntil) {
       await sleep(clock, CATCH_UP_LOOK_MS);
-      info = await ensureStream(this.api, wantedStream(settings));
+      info = await ensureStream(this.api, wantedStream(settings), this.mayCreate);
     }
     const contradiction = await this.guard.contradiction(info, (seq) => this.reader.tagAt(seq));
     if (contradiction === undefined) return;
@@ -305,10 +316,16 @@ export class JetStreamLog implements Log, WholeLog {
     // A stream in use that cannot be looked at for a moment, while its leader changes, goes on being used.
     if (this.state.state === 'ready' && !refused) return;
     if (refused) this.worthWaiting = false;
+    if (error instanceof StreamMissing) this.mayCreate = false;
     this.state = { state: 'unavailable', detail: error.message };
     if (error.message === this.lastComplaint) return;
     this.lastComplaint = error.message;
-    const code = refused ? 'stream_refused' : 'log_unavailable';
+    const code = complaintCode(error);
     this.parts.logger.error({ code, reason: error.message }, 'the log cannot be used yet');
   }
+}
+
+function complaintCode(error: Error): string {
+  if (error instanceof StreamMissing) return 'stream_missing';
+  return error instanceof StreamRefused ? 'stream_refused' : 'log_unavailable';
 }

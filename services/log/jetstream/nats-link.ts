@@ -6,16 +6,17 @@
  *
  *   idle -> connecting -> up <-> down (the client reconnects)      any -> closed
  */
-import { readFileSync } from 'node:fs';
-import { connect, createInbox, credsAuthenticator, Events, headers, NatsError } from 'nats';
-import type { ConnectionOptions, Msg, NatsConnection } from 'nats';
+import { connect, createInbox, Events, headers, NatsError } from 'nats';
+import type { ConnectionOptions, Msg, NatsConnection, Status } from 'nats';
 import { sleep, type Clock } from '../../shared/clock.js';
 import { asError } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/lifecycle.js';
 import type { Logger } from '../../shared/logger.js';
-import { SettingsError, type Values } from '../../shared/settings.js';
+import type { Values } from '../../shared/settings.js';
 import type { natsSettings } from '../settings.js';
 import { LinkSubscription, type Subscribed } from './link-subscription.js';
+import { credentials } from './credentials.js';
+import { Refusals } from './refusals.js';
 import { RequestError, type RequestFailure } from './request-error.js';
 
 /** Attempts come after 100 to 500 ms, at each server of the list in turn. */
@@ -54,14 +55,16 @@ export class NatsLink {
   private readonly downListeners = new Set<() => void>();
   private readonly logger: Logger;
   private readonly clock: Clock;
+  private readonly refusals: Refusals;
 
-  /** Throws SettingsError when the credentials file cannot be read. */
+  /** Throws SettingsError when a file with credentials cannot be read, or two kinds of credentials are given. */
   constructor(options: NatsLinkOptions) {
     this.logger = options.logger;
     this.clock = options.clock;
+    this.refusals = new Refusals(options.logger, options.clock);
     this.servers = options.settings.nats.map(withoutSecrets);
     this.connectOptions = {
-      ...authentication(options.settings),
+      ...credentials(options.settings, options.logger),
       servers: [...options.settings.nats],
       name: `${options.settings.natsName}-${options.name}`,
       inboxPrefix: options.settings.natsInbox,
@@ -79,6 +82,11 @@ export class NatsLink {
 
   get up(): boolean {
     return this.state === 'up';
+  }
+
+  /** Why it has not come up so far; undefined when it is up, or has not been tried. */
+  get failure(): string | undefined {
+    return this.lastFailure;
   }
 
   /** While up or reconnecting. */
@@ -269,8 +277,12 @@ export class NatsLink {
       if (this.current !== connection) return;
       if (event.type === Events.Disconnect) this.wentDown();
       else if (event.type === Events.Reconnect) this.wentUp(connection);
-      else if (event.type === Events.Error) this.logger.warn({ code: event.data }, 'NATS reported an error');
+      else if (event.type === Events.Error) this.refused(event);
     }
+  }
+
+  private refused({ data, permissionContext }: Status): void {
+    this.refusals.report(typeof data === 'string' ? data : 'UNKNOWN', permissionContext);
   }
 
   /** The client gave up, which its options forbid: connect anew. */
@@ -309,6 +321,7 @@ export class NatsLink {
   private sayWaiting(error: Error): void {
     if (this.state === 'closed' || error.message === this.lastFailure) return;
     this.lastFailure = error.message;
+    if (this.refusals.isOfUser(error)) return;
     this.logger.warn({ servers: this.servers, reason: error.message }, 'NATS cannot be reached; waiting for it');
   }
 }
@@ -325,25 +338,6 @@ function failureOf(error: unknown): RequestFailure {
   if (code === '503') return 'no_responders';
   if (code === 'PERMISSIONS_VIOLATION') return 'not_permitted';
   return code === 'TIMEOUT' ? 'timed_out' : 'disconnected';
-}
-
-function authentication(settings: Values<typeof natsSettings>): ConnectionOptions {
-  if (settings.natsCredentials !== undefined) {
-    return { authenticator: credsAuthenticator(readCredentials(settings.natsCredentials)) };
-  }
-  return {
-    ...(settings.natsUser === undefined ? {} : { user: settings.natsUser }),
-    ...(settings.natsPassword === undefined ? {} : { pass: settings.natsPassword }),
-    ...(settings.natsToken === undefined ? {} : { token: settings.natsToken }),
-  };
-}
-
-function readCredentials(path: string): Uint8Array {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    throw new SettingsError([`NATS_CREDENTIALS: ${asError(error).message}`]);
-  }
 }
 
 function withoutSecrets(address: string): string {

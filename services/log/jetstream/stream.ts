@@ -9,6 +9,7 @@ import type { LogExtent } from '../log.js';
 import type { logSettings } from '../settings.js';
 import { LIVE_SUBJECTS, SNAPSHOT_STREAM, SNAPSHOT_SUBJECTS, STORED_SUBJECTS, STREAM } from '../subjects.js';
 import { API_ERROR, ApiError, type JetStreamApi } from './api.js';
+import { RequestError } from './request-error.js';
 
 /** What the log looks at in a stream's description. */
 export interface StreamInfo {
@@ -25,10 +26,23 @@ export class StreamRefused extends RevcastError {
   }
 }
 
+/** There is none, and this user may not make it: someone else has to. */
+export class StreamMissing extends StreamRefused {
+  constructor(name: string) {
+    super(`there is no stream ${name}, and this NATS user may not make it: run "revcast setup" as one who may`);
+  }
+}
+
 /** On older servers a stream with replicas loses and rewrites acknowledged entries. */
 const OLDEST_WITH_REPLICAS = [2, 10, 27] as const;
 /** Older servers do not republish. */
 const OLDEST = [2, 9, 0] as const;
+
+/** The settings that are the streams'. */
+type StreamSettings = Pick<
+  Values<typeof logSettings>,
+  'logReplicas' | 'logMaxBytes' | 'logMaxSnapshotBytes' | 'logMaxEntriesPerRoom'
+>;
 
 /** A stream's settings as revcast sets them. Nested fields are written with a dot. */
 interface Wanted {
@@ -37,7 +51,7 @@ interface Wanted {
 }
 
 /** The stream of entries. */
-export function wantedStream(settings: Values<typeof logSettings>): Wanted {
+export function wantedStream(settings: StreamSettings): Wanted {
   const fields = {
     subjects: [STORED_SUBJECTS],
     storage: 'file',
@@ -56,7 +70,7 @@ export function wantedStream(settings: Values<typeof logSettings>): Wanted {
 }
 
 /** The stream of snapshots: the newest of each room. (`discard: new` is about max_bytes; a room's older one gives way.) */
-export function wantedSnapshotStream(settings: Values<typeof logSettings>): Wanted {
+export function wantedSnapshotStream(settings: StreamSettings): Wanted {
   const fields = {
     subjects: [SNAPSHOT_SUBJECTS],
     storage: 'file',
@@ -80,9 +94,14 @@ export function checkVersion(version: string, replicas: number): void {
   throw new StreamRefused(`nats-server ${version} is too old for replicas ${replicas}: ${needed} or newer is needed`);
 }
 
-/** Makes sure that the stream is there, as wanted. Throws StreamRefused, ApiError or RequestError. */
-export async function ensureStream(api: JetStreamApi, wanted: Wanted): Promise<StreamInfo> {
-  const info = (await streamInfo(api, wanted)) ?? (await createStream(api, wanted));
+/**
+ * Makes sure that the stream is there, as wanted; `create` false: without trying to make it, which NATS has not permitted.
+ * Throws StreamMissing, StreamRefused, ApiError or RequestError.
+ */
+export async function ensureStream(api: JetStreamApi, wanted: Wanted, create = true): Promise<StreamInfo> {
+  const found = await streamInfo(api, wanted);
+  if (found === null && !create) throw new StreamMissing(wanted.name);
+  const info = found ?? (await createStream(api, wanted));
   const differences = differencesOf(info.config, wanted);
   if (differences.length > 0) {
     throw new StreamRefused(`stream ${wanted.name} exists with other settings: ${differences.join('; ')}`);
@@ -109,7 +128,12 @@ export async function readExtent(api: JetStreamApi): Promise<LogExtent> {
 
 async function createStream(api: JetStreamApi, wanted: Wanted): Promise<StreamInfo> {
   const { name } = wanted;
-  return (await api.call(`STREAM.CREATE.${name}`, { name, ...nested(wanted) })) as StreamInfo;
+  try {
+    return (await api.call(`STREAM.CREATE.${name}`, { name, ...nested(wanted) })) as StreamInfo;
+  } catch (error) {
+    if (error instanceof RequestError && error.failure === 'not_permitted') throw new StreamMissing(name);
+    throw error;
+  }
 }
 
 /** Each field in which the stream is not as wanted, with both values. */
