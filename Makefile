@@ -51,6 +51,9 @@ test: setup build ## all of these; the last line is N passed, N failed
 images: build ## revcast:local, and the images that it is tested with; needs a running Docker engine
 	@bash deploy/images/build.sh
 
+cluster: build ## a cluster in containers: see deploy/compose.yaml; make cluster ARGS=down ends it
+	@bash deploy/compose/cluster.sh $(ARGS)
+
 etherpad: packages ## the Etherpad source on a real Etherpad 1.8.14, fetched from the npm registry (150 MB, once)
 	@ETHERPAD_DIR="$$(bash test/setup/etherpad.sh)"; export ETHERPAD_DIR; npx --no-install vitest run --config test/etherpad/vitest.config.ts
 

@@ -40,7 +40,7 @@ stop() {
 has_root_on_debian() { [ "$(id -u)" = 0 ] && command -v apt-get dpkg-query >/dev/null; }
 
 if has_root_on_debian; then
-  needed=(debootstrap)
+  needed=(debootstrap docker-compose)
   if ! answers; then needed+=(docker.io iproute2 iptables); fi
   bash test/setup/system-packages.sh "${needed[@]}"
 fi

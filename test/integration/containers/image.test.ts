@@ -2,7 +2,7 @@
 import { Network, type StartedNetwork } from 'testcontainers';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { engine, image, networkName, sweep } from '../../support/containers/engine.js';
+import { engine, image, testName, sweep } from '../../support/containers/engine.js';
 import { status, TestContainer } from '../../support/containers/test-container.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -16,7 +16,7 @@ let container: TestContainer | undefined;
 
 beforeAll(async () => {
   await sweep();
-  network = await new Network({ nextUuid: networkName }).start();
+  network = await new Network({ nextUuid: testName }).start();
 });
 
 afterEach(async ({ task }) => {

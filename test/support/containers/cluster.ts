@@ -5,7 +5,7 @@
  */
 import { Network, type StartedNetwork } from 'testcontainers';
 import { waitFor } from '../wait-for.js';
-import { image, networkName, sweep } from './engine.js';
+import { image, testName, sweep } from './engine.js';
 import { NatsNodes, type NatsOptions } from './nats-nodes.js';
 import { status, TestContainer } from './test-container.js';
 
@@ -34,7 +34,7 @@ export class ContainerCluster {
   /** Everything is ready: producer-1, revision-1 and -2, edge-1 to edge-N (default 3). */
   static async start(options: ClusterOptions = {}): Promise<ContainerCluster> {
     await sweep();
-    const network = await new Network({ nextUuid: networkName }).start();
+    const network = await new Network({ nextUuid: testName }).start();
     const nats = await NatsNodes.start(network, options.nats).catch(async (error: unknown) => {
       await network.stop();
       throw error;

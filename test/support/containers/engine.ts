@@ -12,13 +12,15 @@ process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
 process.env['TESTCONTAINERS_HOST_OVERRIDE'] ??= '127.0.0.1';
 
 const OWNER_LABEL = 'dev.revcast.test.owner';
-const NETWORK_PREFIX = 'revcast-test-';
+/** Also of Compose projects, and so of their networks. */
+const NAME_PREFIX = 'revcast-test-';
+const PROJECT_LABEL = 'com.docker.compose.project';
 
 type Client = Awaited<ReturnType<typeof getContainerRuntimeClient>>;
 export type EngineContainer = ReturnType<Client['container']['getById']>;
 export type EngineNetwork = ReturnType<Client['network']['getById']>;
 
-let networks = 0;
+let names = 0;
 
 /** Labels of a container of this process. */
 export function ownerLabels(): Record<string, string> {
@@ -26,12 +28,12 @@ export function ownerLabels(): Record<string, string> {
 }
 
 /**
- * A name for a network of this process. It sorts after `bridge`, which all containers are in too: so that one stays what
+ * A name for a network, or a Compose project, of this process. It sorts after `bridge`, which all containers are in too: so that one stays what
  * published ports lead to, and disconnecting a container from the network leaves those alone.
  */
-export function networkName(): string {
-  networks += 1;
-  return `${NETWORK_PREFIX}${process.pid}-${networks}`;
+export function testName(): string {
+  names += 1;
+  return `${NAME_PREFIX}${process.pid}-${names}`;
 }
 
 export type ImageName = 'REVCAST_IMAGE' | 'BASE' | 'NATS_IMAGE' | 'HAPROXY_IMAGE';
@@ -50,12 +52,25 @@ export function engine(): Promise<Client> {
 /** Removes what processes that are gone have left. */
 export async function sweep(): Promise<void> {
   const { dockerode } = (await engine()).container;
-  const filters = { label: [OWNER_LABEL] };
-  for (const { Id, Labels } of await dockerode.listContainers({ all: true, filters })) {
-    if (!isAlive(Number(Labels[OWNER_LABEL]))) await dockerode.getContainer(Id).remove({ force: true, v: true });
+  const all = await dockerode.listContainers({ all: true });
+  for (const { Id, Labels } of all) {
+    const owner = Labels[OWNER_LABEL] ?? ownerByName(Labels[PROJECT_LABEL]);
+    if (owner !== undefined && !isAlive(Number(owner))) {
+      await dockerode.getContainer(Id).remove({ force: true, v: true });
+    }
   }
-  for (const { Id, Name } of await dockerode.listNetworks({ filters: { name: [NETWORK_PREFIX] } })) {
-    const owner = Number(Name.slice(NETWORK_PREFIX.length).split('-')[0]);
-    if (!isAlive(owner)) await dockerode.getNetwork(Id).remove();
+  for (const { Id, Name } of await dockerode.listNetworks()) {
+    const owner = ownerByName(Name);
+    if (owner !== undefined && !isAlive(Number(owner))) await dockerode.getNetwork(Id).remove();
   }
+  const { Volumes } = await dockerode.listVolumes();
+  for (const { Name } of Volumes) {
+    const owner = ownerByName(Name);
+    if (owner !== undefined && !isAlive(Number(owner))) await dockerode.getVolume(Name).remove();
+  }
+}
+
+/** The process that a network's or project's name names; undefined where it is none of ours. */
+function ownerByName(name: string | undefined): string | undefined {
+  return name?.startsWith(NAME_PREFIX) === true ? /^\d+/u.exec(name.slice(NAME_PREFIX.length))?.[0] : undefined;
 }

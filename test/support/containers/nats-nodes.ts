@@ -19,9 +19,11 @@ const FORM_MS = 8_000;
 const ELECTION_MS = 30_000;
 
 export interface NatsOptions {
-  /** More lines of each server's configuration: accounts, users, permissions. They may include `files` by their paths. */
+  /** More lines of each server's configuration: accounts, users, permissions. They may include `files` (/etc/nats/NAME). */
   readonly config?: string;
   readonly files?: readonly ContainerFile[];
+  /** What the configuration takes from the environment: $NAME. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export class NatsNodes {
@@ -64,31 +66,17 @@ export class NatsNodes {
     );
   }
 
-  /** The node that leads the stream of revisions, as the others say too. */
-  async leader(): Promise<TestContainer> {
-    let leader: TestContainer | undefined;
-    await waitFor(
-      async () => {
-        const names = await Promise.all(this.nodes.map((node) => leaderAsSeenBy(node)));
-        const [name] = names;
-        leader = names.every((other) => other === name) ? this.nodes.find((node) => node.name === name) : undefined;
-        return leader !== undefined;
-      },
-      { timeoutMs: ELECTION_MS, what: 'the stream has a leader' },
-    );
-    if (leader === undefined) throw new Error('unreachable');
-    return leader;
+  /** The node that leads the stream of revisions, as all say. */
+  leader(): Promise<TestContainer> {
+    return this.agreedLeader(this.nodes, 'the stream has a leader');
   }
 
-  /** Resolves when the other nodes know of another leader than this one. */
-  async deposed(node: TestContainer): Promise<void> {
-    const others = this.nodes.filter((other) => other !== node);
-    await waitFor(
-      async () => {
-        const names = await Promise.all(others.map((other) => leaderAsSeenBy(other)));
-        return names.every((name) => name !== undefined && name === names[0] && name !== node.name);
-      },
-      { timeoutMs: ELECTION_MS, what: `another than ${node.name} leads the stream` },
+  /** The leader that the other nodes agree on instead of this one, as soon as they do. */
+  async deposed(node: TestContainer): Promise<TestContainer> {
+    return this.agreedLeader(
+      this.nodes.filter((other) => other !== node),
+      `another than ${node.name} leads the stream`,
+      (leader) => leader !== node,
     );
   }
 
@@ -102,6 +90,25 @@ export class NatsNodes {
       },
       { timeoutMs: ELECTION_MS, what: 'all replicas are current' },
     );
+  }
+
+  private async agreedLeader(
+    asked: readonly TestContainer[],
+    what: string,
+    fits: (leader: TestContainer) => boolean = () => true,
+  ): Promise<TestContainer> {
+    let leader: TestContainer | undefined;
+    await waitFor(
+      async () => {
+        const [name, ...others] = await Promise.all(asked.map((node) => leaderAsSeenBy(node)));
+        const named = this.nodes.find((node) => node.name === name);
+        leader = others.every((other) => other === name) && named !== undefined && fits(named) ? named : undefined;
+        return leader !== undefined;
+      },
+      { timeoutMs: ELECTION_MS, what },
+    );
+    if (leader === undefined) throw new Error(`not found: ${what}`);
+    return leader;
   }
 }
 
@@ -120,6 +127,7 @@ ${options.config ?? ''}
     image: image('NATS_IMAGE'),
     network,
     command: ['-c', CONFIG],
+    env: options.env ?? {},
     files: [{ path: CONFIG, content: config }, ...(options.files ?? [])],
     ports: [MONITOR, CLIENTS],
     startedPath: '/varz',

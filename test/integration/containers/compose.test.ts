@@ -1,0 +1,85 @@
+/** The cluster of deploy/compose.yaml, as `make cluster` starts it: clients come through its load balancer. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Checker } from '../../load/checker.js';
+import { FleetClient } from '../../load/fleet-client.js';
+import { Publisher } from '../../load/publisher.js';
+import { ComposeProject } from '../../support/containers/compose.js';
+import { sweep } from '../../support/containers/engine.js';
+import { faultSeed } from '../../support/containers/scenario.js';
+import { status } from '../../support/containers/test-container.js';
+import { freePort } from '../../support/free-port.js';
+import { Random } from '../../support/random.js';
+import { waitFor } from '../../support/wait-for.js';
+
+const READY_MS = 90_000;
+const CLIENTS = 60;
+const ROOM = 'doc';
+
+const seed = faultSeed();
+const ports = { clients: 0, producer: 0 };
+let project: ComposeProject;
+const clients: FleetClient[] = [];
+
+beforeAll(async () => {
+  await sweep();
+  ports.clients = await freePort();
+  ports.producer = await freePort();
+  project = new ComposeProject({
+    REVCAST_PORT: String(ports.clients),
+    REVCAST_PRODUCER_PORT: String(ports.producer),
+  });
+});
+
+afterAll(async () => {
+  for (const client of clients) client.stop();
+  await project.dispose();
+});
+
+test(`[I5] Compose’s cluster serves clients through its balancer, and they lose nothing while an edge is stopped (seed ${seed})`, async ({
+  onTestFailed,
+}) => {
+  onTestFailed(async () => {
+    console.info(await project.run('logs', '--tail', '40'));
+  });
+  await project.run('up', '-d', '--no-build');
+  const balancer = `http://127.0.0.1:${ports.clients}`;
+  await waitFor(async () => (await status(`${balancer}/readyz`)) === 200, { timeoutMs: READY_MS, what: 'it is ready' });
+  const notSent = ['exec', '-T', 'edge-1', 'cat', '/proc/sys/net/ipv4/tcp_notsent_lowat'];
+  expect((await project.run(...notSent)).trim()).toBe('32768');
+
+  const checker = new Checker();
+  const random = new Random(seed);
+  const publisher = new Publisher({
+    producers: () => [`http://127.0.0.1:${ports.producer}`],
+    rooms: [ROOM],
+    checker,
+    random,
+    lanes: 2,
+    restMs: 50,
+  });
+  publisher.start();
+  for (let i = 0; i < CLIENTS; i += 1) {
+    const client = new FleetClient({ name: `client-${i}`, edges: () => [balancer], rooms: [ROOM], checker, random });
+    clients.push(client);
+    client.start();
+  }
+  await waitFor(() => clients.every((client) => client.joined), { timeoutMs: 30_000, what: 'all have joined' });
+  await project.run('stop', 'edge-1');
+  await project.run('start', 'edge-1');
+  const goal = publisher.acknowledged + 50;
+  await waitFor(() => publisher.acknowledged >= goal, { timeoutMs: 30_000, what: 'publishing goes on' });
+  await publisher.stop();
+
+  const [epoch = ''] = publisher.epochsOf(ROOM);
+  const head = publisher.placesOf(ROOM, epoch).size;
+  const heads = new Map([[ROOM, head]]);
+  await waitFor(() => clients.every((client) => client.isAt(heads)), {
+    timeoutMs: 30_000,
+    what: 'all are at the head',
+  });
+  expect(checker.problems).toEqual([]);
+  // Those of the edge that stopped, about a half, and no others.
+  const moved = clients.filter((client) => client.reconnects > 0).length;
+  expect(moved).toBeGreaterThan(0);
+  expect(moved).toBeLessThan(CLIENTS);
+});

@@ -1,0 +1,47 @@
+/** The node that leads the log's stream is lost: killed, and stopped in its tracks for a while. */
+import { afterEach, expect, test } from 'vitest';
+import { ContainerScenario, faultSeed } from '../../support/containers/scenario.js';
+
+const PAUSE_MS = 10_000;
+
+const seed = faultSeed();
+let scenario: ContainerScenario | undefined;
+
+afterEach(async ({ task }) => {
+  await scenario?.end(task.result?.state === 'fail');
+});
+
+async function start(name: string): Promise<ContainerScenario> {
+  scenario = await ContainerScenario.start({ name, seed });
+  await scenario.publishes(200);
+  return scenario;
+}
+
+test(`[I4] the leader of the log is killed: log, replicas and every client agree byte for byte (seed ${seed})`, async () => {
+  const running = await start('JetStream leader killed');
+  const { nats } = running.cluster;
+  const leader = await nats.leader();
+  await leader.kill();
+  expect(await nats.deposed(leader)).not.toBe(leader);
+  await running.publishes(200);
+  await leader.start();
+  await running.publishes(200);
+  await running.verify();
+});
+
+test(`[I4] the leader of the log stands still for 10 s and goes on: log, replicas and every client agree byte for byte (seed ${seed})`, async () => {
+  const running = await start('JetStream leader paused');
+  const { nats } = running.cluster;
+  const leader = await nats.leader();
+  await leader.pause();
+  const pausedAt = performance.now();
+  expect(await nats.deposed(leader)).not.toBe(leader);
+  // Under the new leader, while the old one still takes itself for it.
+  await running.publishes(50);
+  const restMs = PAUSE_MS - (performance.now() - pausedAt);
+  await new Promise((resolve) => setTimeout(resolve, restMs));
+  await leader.resume();
+  await running.publishes(300);
+  for (const client of running.clients.slice(0, 30)) client.drop();
+  await running.verify();
+});
