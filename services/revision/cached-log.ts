@@ -203,9 +203,9 @@ export class CachedLog implements PageSource {
     return isSound;
   }
 
-  /** Whether all up to `seq` was received, now or in a little while. */
+  /** Whether all up to `seq` was received, now or in a little while. While all heads are still to come that is not worth a wait. */
   private async arrives(seq: number): Promise<boolean> {
-    if (this.tail.reachedSeq < seq) await this.progress(seq);
+    if (this.tail.reachedSeq < seq && !this.tail.isFilling) await this.progress(seq);
     return this.tail.reachedSeq >= seq;
   }
 

@@ -50,6 +50,11 @@ export class LogTail implements WholeListener {
     return this.upTo;
   }
 
+  /** The rooms' newest entries are coming, and not all are there. */
+  get isFilling(): boolean {
+    return this.upTo === 0 && this.rooms.size > 0;
+  }
+
   /** The room's head as it was received; undefined where there was no entry of it. */
   head(room: string): Head | undefined {
     return this.rooms.get(room)?.head;

@@ -80,7 +80,13 @@ const ALLOWED: Record<NatsUser, Allowed> = {
     subscribes: ['_INBOX_producer.>', 'rpc.producer.append producer', LEADER_ELECTED],
   },
   revision: {
-    publishes: ['_INBOX_edge.x', ...READS, api('CONSUMER.CREATE.REVISIONS.name'), '$JS.FC.REVISIONS.name.x'],
+    publishes: [
+      '_INBOX_edge.x',
+      ...READS,
+      api('CONSUMER.CREATE.REVISIONS.name'),
+      '$JS.FC.REVISIONS.name.x',
+      '$JS.ACK.REVISIONS.c.1.1.1.1.0',
+    ],
     subscribes: [
       '_INBOX_revision.>',
       ...['heads', 'range', 'snapshot'].map((name) => `rpc.revision.${name} revision`),

@@ -7,7 +7,7 @@ import type { Msg } from 'nats';
 import { asError, RevcastError } from '../../shared/errors.js';
 import { decodeEntry } from '../entry-codec.js';
 import type { Entry } from '../log.js';
-import { STREAM, storedSubject } from '../subjects.js';
+import { STORED_SUBJECTS, STREAM, storedSubject } from '../subjects.js';
 import { isNoMessage, parseAnswer, type JetStreamApi } from './api.js';
 import { directData } from './direct-get.js';
 import type { HistoryGuard } from './history-guard.js';
@@ -55,6 +55,11 @@ export class EntryReader {
     } catch (error) {
       return asError(error).message;
     }
+  }
+
+  /** seq of the first entry behind `afterSeq`, of whatever room, from the leader; null where there is none. */
+  async seqAfter(afterSeq: number): Promise<number | null> {
+    return (await this.get({ seq: afterSeq + 1, next_by_subj: STORED_SUBJECTS }))?.message.seq ?? null;
   }
 
   private async confirmed(room: string, request: object): Promise<Entry | null> {

@@ -6,7 +6,11 @@
  *
  * Invariant: the listener is given entries in seq order without repeats. Before it goes on behind the last one given, that
  * one is read again from the leader: if it is gone or another, the listener is told to forget, and all begins again.
- * A heartbeat comes every 2 s; three that are missed are silence. What cannot be decoded is logged and passed over.
+ * That the log's end is reached is said where nothing came behind an entry, or, where the newest were removed, if the leader
+ * says so: the consumer may be on a node that is behind it.
+ *
+ * At most MAX_UNACKED entries are on their way, so that answers to requests on the same connection do not wait behind all heads
+ * of the log. A heartbeat comes every 2 s; three that are missed are silence. What cannot be decoded is logged and passed over.
  */
 import { randomBytes } from 'node:crypto';
 import type { Msg } from 'nats';
@@ -24,6 +28,11 @@ const HEARTBEAT_MS = 2_000;
 const SILENCE_MS = 3 * HEARTBEAT_MS;
 const CONSUMER_IDLE_MS = 10_000;
 const NS_PER_MS = 1_000_000;
+/** Entries that the server sends ahead, and after how many it is told that they came. */
+const MAX_UNACKED = 1_000;
+const ACK_EVERY = 250;
+/** Nothing is ever sent again: what goes missing is a gap, and the consumer is made anew. */
+const ACK_WAIT_MS = 24 * 60 * 60 * 1_000;
 /** Between two tries to open; doubles from min to max. */
 const RETRY_MS = { min: 100, max: 2_000 };
 const CONTROL_CODE = 100;
@@ -34,7 +43,7 @@ const NO_BYTES = new Uint8Array(0);
 
 export interface WholeFollowerParts {
   readonly api: JetStreamApi;
-  readonly reader: Pick<EntryReader, 'tagAt'>;
+  readonly reader: Pick<EntryReader, 'tagAt' | 'seqAfter'>;
   readonly extent: () => Promise<LogExtent>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -44,11 +53,18 @@ export interface WholeFollowerParts {
 interface Session {
   readonly name: string;
   readonly subscription: Subscribed;
-  /** Consumer seq of the last message that came. */
+  /** Consumer seq of the last message that came, and of the last that the server knows to have come. */
   received: number;
+  acknowledged: number;
+  /** Where the last message is answered to. */
+  ackTo: string;
+  /** All up to this seq was given. */
+  reachedSeq: number;
   heardAt: number;
-  /** What is reached when the consumer has given all that was there when it was made. */
+  /** How far the log reached when the consumer was made. */
   readonly endSeq: number;
+  /** Whether the leader is being asked if that is the end. */
+  asksForEnd: boolean;
   /** Each room's newest entry is coming: in seq order, with holes, so nothing is reached until they all came. */
   givesHeads: boolean;
 }
@@ -60,6 +76,8 @@ export class WholeFollower implements WholeFollowing {
   private readonly made = new Set<string>();
   private opening = false;
   private openAgain = false;
+  /** Counts what makes an opening that is under way worthless. */
+  private interruptions = 0;
   private stopped = false;
   private complaint: string | undefined;
   private cancelWatch: (() => void) | undefined;
@@ -75,7 +93,7 @@ export class WholeFollower implements WholeFollowing {
         this.open();
       }),
       link.onDown(() => {
-        this.endSession();
+        this.interrupt();
       }),
     ];
     this.watch();
@@ -96,7 +114,7 @@ export class WholeFollower implements WholeFollowing {
     this.stopped = true;
     this.cancelWatch?.();
     for (const end of this.ends) end();
-    this.endSession();
+    this.interrupt();
   }
 
   vouchesFor({ made }: LogExtent): boolean {
@@ -112,8 +130,13 @@ export class WholeFollower implements WholeFollowing {
   private reopen(reason: string): void {
     if (this.stopped) return;
     this.parts.logger.debug({ reason }, 'the following of the log is interrupted');
-    this.endSession();
+    this.interrupt();
     this.open();
+  }
+
+  private interrupt(): void {
+    this.interruptions += 1;
+    this.endSession();
   }
 
   private endSession(): void {
@@ -121,8 +144,12 @@ export class WholeFollower implements WholeFollowing {
     if (session === undefined) return;
     this.session = undefined;
     session.subscription.stop();
-    this.parts.api.call(`CONSUMER.DELETE.${STREAM}.${session.name}`).catch((error: unknown) => {
-      this.parts.logger.debug({ err: asError(error) }, 'consumer not deleted; it ends when idle');
+    this.remove(session.name);
+  }
+
+  private remove(consumer: string): void {
+    this.parts.api.call(`CONSUMER.DELETE.${STREAM}.${consumer}`).catch((error: unknown) => {
+      this.parts.logger.debug({ consumer, err: asError(error) }, 'consumer not deleted; it ends when idle');
     });
   }
 
@@ -161,11 +188,18 @@ export class WholeFollower implements WholeFollowing {
   }
 
   private async openOnce(): Promise<void> {
-    const { api, clock, extent } = this.parts;
+    const { api, extent } = this.parts;
     this.endSession();
+    const { interruptions } = this;
     const { lastSeq, made } = await extent();
-    // Behind the extent: if the entry still stands, it stood then.
-    if (this.last !== undefined && (await this.parts.reader.tagAt(this.last.seq)) !== this.last.tag) this.forget();
+    if (interruptions !== this.interruptions) return;
+    const { last } = this;
+    if (last !== undefined) {
+      // Behind the extent: if the entry still stands, it stood then.
+      const tag = await this.parts.reader.tagAt(last.seq);
+      if (interruptions !== this.interruptions) return;
+      if (tag !== last.tag) this.forget();
+    }
     if (this.made.size >= MAX_MADE) this.made.clear();
     this.made.add(made);
     const name = `whole-${randomBytes(9).toString('base64url')}`;
@@ -173,25 +207,35 @@ export class WholeFollower implements WholeFollowing {
     const subscription = api.link.subscribe(inbox, {}, (message) => {
       if (this.session === session) this.take(session, message);
     });
-    const session: Session = {
-      name,
-      subscription,
-      received: 0,
-      heardAt: clock.monotonic(),
-      endSeq: lastSeq,
-      givesHeads: this.last === undefined,
-    };
+    const session = this.newSession(name, subscription, lastSeq);
     // Before it is made: its first entries come before the answer.
     this.session = session;
     try {
       const { num_pending: pending } = await this.create(name, inbox);
-      if (pending === 0 && session.received === 0) this.reached(session, lastSeq, pending);
+      // Nobody wants it any more.
+      if (this.session !== session) this.remove(name);
+      else if (pending === 0 && session.received === 0) this.allCame(session);
     } catch (error) {
       // The answer may be late, behind all that the consumer gives.
-      if (this.session === session && session.received > 0) return;
+      if (this.session !== session || session.received > 0) return;
       this.endSession();
       throw error;
     }
+  }
+
+  private newSession(name: string, subscription: Subscribed, endSeq: number): Session {
+    return {
+      name,
+      subscription,
+      received: 0,
+      acknowledged: 0,
+      ackTo: '',
+      reachedSeq: this.last?.seq ?? 0,
+      heardAt: this.parts.clock.monotonic(),
+      endSeq,
+      asksForEnd: false,
+      givesHeads: this.last === undefined,
+    };
   }
 
   private async create(name: string, inbox: string): Promise<{ readonly num_pending: number }> {
@@ -205,7 +249,10 @@ export class WholeFollower implements WholeFollowing {
       deliver_subject: inbox,
       // Needed with last_per_subject.
       filter_subject: STORED_SUBJECTS,
-      ack_policy: 'none',
+      // One acknowledgement is for all before.
+      ack_policy: 'all',
+      max_ack_pending: MAX_UNACKED,
+      ack_wait: ACK_WAIT_MS * NS_PER_MS,
       replay_policy: 'instant',
       flow_control: true,
       idle_heartbeat: HEARTBEAT_MS * NS_PER_MS,
@@ -234,8 +281,17 @@ export class WholeFollower implements WholeFollowing {
       return;
     }
     session.received = consumerSeq;
+    session.ackTo = message.reply ?? '';
     this.give(seq, message.data);
-    this.reached(session, seq, pending);
+    if (consumerSeq - session.acknowledged >= ACK_EVERY) this.acknowledge(session);
+    if (pending === 0) this.allCame(session, seq);
+    else if (!session.givesHeads) this.reached(session, seq);
+  }
+
+  private acknowledge(session: Session): void {
+    if (session.acknowledged === session.received) return;
+    session.acknowledged = session.received;
+    this.parts.api.link.publish(session.ackTo, NO_BYTES);
   }
 
   private give(seq: number, data: Uint8Array): void {
@@ -250,11 +306,37 @@ export class WholeFollower implements WholeFollowing {
     this.listener.onEntry(entry);
   }
 
-  private reached(session: Session, seq: number, pending: number): void {
-    if (pending === 0) session.givesHeads = false;
-    if (session.givesHeads) return;
-    // The newest entries up to there may have been removed.
-    this.listener.onReached(pending === 0 ? Math.max(seq, session.endSeq) : seq);
+  /** The consumer has no more, as far as its node knows. */
+  private allCame(session: Session, seq = session.reachedSeq): void {
+    session.givesHeads = false;
+    this.reached(session, seq);
+    if (session.reachedSeq < session.endSeq) void this.askForEnd(session);
+  }
+
+  private reached(session: Session, seq: number): void {
+    session.reachedSeq = Math.max(session.reachedSeq, seq);
+    this.listener.onReached(session.reachedSeq);
+  }
+
+  /** Whether the entries behind what came, up to the log's end, were removed: then nothing of them will come. */
+  private async askForEnd(session: Session): Promise<void> {
+    if (session.asksForEnd) return;
+    session.asksForEnd = true;
+    try {
+      const { lastSeq } = await this.parts.extent();
+      const { reachedSeq } = session;
+      if (lastSeq <= reachedSeq || this.session !== session) return;
+      const next = await this.parts.reader.seqAfter(reachedSeq);
+      // All that came since is of later seqs, and in order.
+      if (this.session === session && (next === null || next > lastSeq)) this.reached(session, lastSeq);
+    } catch (error) {
+      this.parts.logger.debug(
+        { err: asError(error) },
+        'whether the end is reached cannot be asked; again at the next heartbeat',
+      );
+    } finally {
+      session.asksForEnd = false;
+    }
   }
 
   /** Heartbeats say what was sent; a flow control request wants to be answered, or nothing more comes. */
@@ -264,7 +346,13 @@ export class WholeFollower implements WholeFollowing {
     const stalled = message.headers?.get('Nats-Consumer-Stalled');
     if (stalled !== undefined && stalled !== '') link.publish(stalled, NO_BYTES);
     const sent = message.headers?.get('Nats-Last-Consumer');
-    if (sent !== undefined && sent !== '' && Number(sent) !== session.received) this.reopen('a gap at the end');
+    if (sent === undefined || sent === '') return;
+    if (Number(sent) !== session.received) {
+      this.reopen('a gap at the end');
+      return;
+    }
+    this.acknowledge(session);
+    if (!session.givesHeads) void this.askForEnd(session);
   }
 
   private complain(error: Error): void {
