@@ -14,7 +14,7 @@ import { silentLogger } from '../../services/shared/logger.js';
 import { defaultEdgeSettings } from './edge-parts.js';
 import { settings as revisionSettings } from './revision-parts.js';
 
-export interface TestEdgeOptions extends Partial<Pick<EdgeOptions, 'compressOnce' | 'logger'>> {
+export interface TestEdgeOptions extends Partial<Pick<EdgeOptions, 'compressOnce' | 'logger' | 'openFiles'>> {
   readonly settings?: Partial<EdgeSettings>;
   /** About how many revisions of a room are kept. */
   readonly keep?: number;
