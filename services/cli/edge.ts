@@ -6,12 +6,14 @@ import { ProducerClient, producerClientSettings } from '../producer/rpc-client.j
 import { RevisionClient, revisionClientSettings } from '../revision/rpc-client.js';
 import { configure, type Command } from './command.js';
 import { edgeFlags, edgeValues } from './edge-flags.js';
+import { runWorkers, workerSettings } from './edge-workers.js';
 import { listening } from './listen-problem.js';
 import { processSettings } from './process-settings.js';
 import { runService } from './run-service.js';
 import { drainProblems, edgeAddress, edgeStopMs, NEEDS_NATS, startLink } from './service-parts.js';
 
 const settings = {
+  ...workerSettings,
   ...edgeFlags,
   ...revisionClientSettings,
   ...producerClientSettings,
@@ -27,15 +29,21 @@ export const edge: Command = {
     'Keeps nothing that cannot be rebuilt: any number may run side by side behind a load balancer.',
   operands: '',
   settings: [
+    { title: 'Worker processes', settings: workerSettings },
     { title: 'Edge', settings: edgeFlags },
     { title: 'Revision service', settings: revisionClientSettings },
     { title: 'Publishing by clients', settings: producerClientSettings },
     { title: 'NATS', settings: natsSettings },
     { title: 'Process', settings: processSettings },
   ],
-  examples: ['revcast edge --nats nats://127.0.0.1:4222', 'revcast edge --nats nats://127.0.0.1:4222 --edge-port 8090'],
+  examples: [
+    'revcast edge --nats nats://127.0.0.1:4222',
+    'revcast edge --nats nats://127.0.0.1:4222 --edge-port 8090',
+    'revcast edge --nats nats://127.0.0.1:4222 --workers 4',
+  ],
   async run(input, context) {
     const values = configure(settings, input, context, { required: { nats: NEEDS_NATS }, combinations: drainProblems });
+    if (values.workers > 1) return runWorkers(values, input, context);
     const { clock } = context;
     return runService(values, context, async (scope) => {
       const { logger, stack } = scope;

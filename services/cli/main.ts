@@ -56,6 +56,14 @@ if (process.env['npm_command'] === 'exec') {
   }, PARENT_LOOK_MS);
 }
 
+if (process.send !== undefined) {
+  // A worker process: its parent has ended, however that was, or has been told twice to end.
+  process.on('disconnect', () => {
+    if (stopping.signal.aborted) process.exit(EXIT.failed);
+    stop('its parent has ended');
+  });
+}
+
 function crash(thrown: unknown): void {
   const error = asError(thrown);
   if (faultLogger === undefined) process.stderr.write(`revcast: unexpected fault: ${error.stack ?? error.message}\n`);

@@ -52,9 +52,9 @@ describe('an edge that stops', () => {
     await first.append('a', '0');
     const goneOn = await Promise.all(revs.map((_, index) => follow(index)));
     let head = 1;
-    let isOver = false;
+    const publication = { isOver: false };
     const publishing = (async () => {
-      while (!isOver) {
+      while (!publication.isOver) {
         head = (await first.append('a', String(head))).rev;
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
@@ -63,7 +63,7 @@ describe('an edge that stops', () => {
     const stopping = first.edge.stop();
     const resumed = await Promise.all(goneOn.map((untilEnd) => untilEnd()));
     await stopping;
-    isOver = true;
+    publication.isOver = true;
     await publishing;
     await first.append('a', '"the last"');
     head += 1;

@@ -12,6 +12,11 @@ function limitsWith(limits: { maxSockets?: number; rate?: number; burst?: number
   return { clock, counters, limits: new AcceptLimits({ ...given, clock, counters, random: Math.random }) };
 }
 
+/** As Linux tells them. */
+function procLimits(soft: string): string {
+  return `Max processes  1 1 processes\nMax open files            ${soft}    524288   files\n`;
+}
+
 describe('the token bucket', () => {
   it('[Q4] gives its burst at once and its rate from then on, and keeps no more than the burst', async () => {
     const clock = new ManualClock();
@@ -87,12 +92,9 @@ describe('the limits', () => {
 });
 
 describe('the limit of open files', () => {
-  const limits = (soft: string) =>
-    `Max processes  1 1 processes\nMax open files            ${soft}    524288   files\n`;
-
   it('[Q5] is read where the system tells it', () => {
-    expect(maxOpenFiles(() => limits('20000'))).toBe(20_000);
-    expect(maxOpenFiles(() => limits('unlimited'))).toBe(Infinity);
+    expect(maxOpenFiles(() => procLimits('20000'))).toBe(20_000);
+    expect(maxOpenFiles(() => procLimits('unlimited'))).toBe(Infinity);
     expect(
       maxOpenFiles(() => {
         throw new Error('no such file');
