@@ -8,6 +8,9 @@
  * Every put reads what is kept, decides, and puts behind what it read; whatever else happens in between is a conflict,
  * and decided anew. So of two producers that race a lower snapshot never replaces a higher one, and a put whose answer
  * was lost is found by reading. Only a snapshot of the room's present numbering counts.
+ *
+ * A snapshot is acknowledged only if what follows it is kept after it was stored: who removes old entries looks for a
+ * snapshot right before, so of the two one sees the other.
  */
 import { sleep, type Clock } from '../shared/clock.js';
 import { RevcastError } from '../shared/errors.js';
@@ -44,7 +47,7 @@ export interface SnapshotsParts {
 interface Putting {
   readonly room: string;
   readonly wanted: NewSnapshot;
-  /** Whether a put was sent whose outcome is not known. */
+  /** Whether a put was sent whose outcome is not known, or is that it was stored. */
   outcomeOpen: boolean;
   /** A leader just elected may be an entry short for a moment: it is asked twice before a snapshot is above its head. */
   wasAbove: boolean;
@@ -79,7 +82,11 @@ export class Snapshots {
       let last: RevcastError | undefined;
       try {
         const kept = await this.attempt(putting);
-        if (kept !== 'again') return kept;
+        if (kept !== 'again') {
+          putting.outcomeOpen = true;
+          await this.assertFollowed(room, kept);
+          return kept;
+        }
       } catch (error) {
         if (!(error instanceof RevcastError) || error.code !== 'log_unavailable') throw error;
         last = error;
@@ -167,16 +174,17 @@ export class Snapshots {
     const head = headOf(newest);
     if (rev === head.rev) return { epoch: head.epoch, rev, tag: head.tag, time: head.time };
     const range = await this.parts.range(room, rev, ONE);
-    if (range.kind === 'truncated') {
-      const { firstRev } = range;
-      throw new RevcastError('history_truncated', `the oldest kept revision is ${firstRev}`, {
-        details: { firstRev, head: details(range.head) },
-      });
-    }
+    if (range.kind === 'truncated') throw truncated(range);
     const entry = range.kind === 'entries' ? range.entries[0] : undefined;
     const time = entry?.revisions[0]?.time;
     if (entry === undefined || time === undefined || entry.epoch !== head.epoch) return 'changing';
     return { epoch: entry.epoch, rev, tag: entry.tag, time };
+  }
+
+  /** Throws `history_truncated` where what follows the snapshot is not kept any more. */
+  private async assertFollowed(room: string, { epoch, rev }: Snapshot): Promise<void> {
+    const range = await this.parts.range(room, rev + 1, ONE);
+    if (range.kind === 'truncated' && range.head.epoch === epoch) throw truncated(range);
   }
 
   /** The base entry of the room's numbering, which ends with `newest`; null where it has none, or it is no longer kept. */
@@ -217,6 +225,12 @@ function aboveHead(rev: number, head: Head): RevcastError {
 function outdated(rev: number, kept: Snapshot): RevcastError {
   const what = rev === kept.rev ? 'has another snapshot already' : `is below the kept snapshot, at ${kept.rev}`;
   return new RevcastError('snapshot_outdated', `revision ${rev} ${what}`, { details: { kept: details(kept) } });
+}
+
+function truncated({ firstRev, head }: { readonly firstRev: number; readonly head: Head }): RevcastError {
+  return new RevcastError('history_truncated', `the oldest kept revision is ${firstRev}`, {
+    details: { firstRev, head: details(head) },
+  });
 }
 
 function epochChanged(head: Head | null): RevcastError {

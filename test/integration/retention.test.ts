@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { JetStreamApi } from '../../services/log/jetstream/api.js';
 import type { NatsLink } from '../../services/log/jetstream/nats-link.js';
 import { Retention, type Removed, type RetentionRule } from '../../services/log/jetstream/retention.js';
+import type { Entry } from '../../services/log/log.js';
 import { storedSubject } from '../../services/log/subjects.js';
 import { systemClock } from '../../services/shared/clock.js';
 import { becomesReady, openJetStreamLog, testLink, type TestLog } from '../support/jetstream.js';
@@ -69,6 +70,15 @@ async function bounds(room: string): Promise<[number, number]> {
   return [range.entries[0]?.firstRev ?? 0, range.head.rev];
 }
 
+async function entriesOf(room: string, fromRev: number): Promise<readonly Entry[]> {
+  const range = await now.log.range(room, fromRev, { limit: 1_000, maxBytes: 1e6 });
+  return range.kind === 'entries' ? range.entries : [];
+}
+
+function purgeOf(room: string, seq: number): Buffer {
+  return Buffer.from(JSON.stringify({ filter: storedSubject(room), seq }));
+}
+
 const ages = (...hours: number[]) => hours.map((each) => ({ hours: each }));
 
 describe('what is removed', () => {
@@ -108,6 +118,33 @@ describe('what is removed', () => {
       epoch,
       rev: 55,
     });
+  });
+
+  it('[S2] [G2] a snapshot that is put while what follows it is removed is refused, or keeps that', async () => {
+    await fill('contended', ages(90, 80, 70, 60, 50));
+    // It looked for a snapshot before this one was put, and removes when it is stored.
+    const late = await openJetStreamLog(server.url, {
+      wrapSnapshots: (store) => ({
+        read: (...asked) => store.read(...asked),
+        put: async (...given) => {
+          const [entry] = await entriesOf('contended', 4);
+          await link.request('$JS.API.STREAM.PURGE.REVISIONS', purgeOf('contended', entry?.seq ?? 0), 5_000);
+          return store.put(...given);
+        },
+      }),
+    });
+    try {
+      const put = () => late.log.putSnapshot('contended', { rev: 2, data: Buffer.from('"at 2"') });
+      await expect(put()).rejects.toMatchObject({ code: 'history_truncated', details: { firstRev: 4 } });
+      // The same again is no more true.
+      await expect(put()).rejects.toMatchObject({ code: 'history_truncated' });
+      const { rev } = await late.log.putSnapshot('contended', { rev: 4, data: Buffer.from('"at 4"') });
+      expect(rev).toBe(4);
+      await collect('contended', rule(1));
+      expect(await bounds('contended')).toEqual([5, 5]);
+    } finally {
+      await late.close();
+    }
   });
 
   it(`[G1] finds the place in rooms of any shape, as reading everything would (seed ${seed})`, async () => {

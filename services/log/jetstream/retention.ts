@@ -61,6 +61,14 @@ interface Info {
   readonly total?: number;
 }
 
+/** Where a room is cut, and what that was concluded from. */
+interface Cut {
+  readonly keepFrom: number;
+  readonly covered: number;
+  readonly newest: Entry;
+  readonly breaks: number;
+}
+
 const NOTHING: Removed = { entries: 0 };
 
 export class Retention {
@@ -126,11 +134,7 @@ export class Retention {
       if (found === null) return NOTHING;
       const { seq: keepFrom, covered, newest } = found;
       if (dryRun) return { entries: Math.max(0, (await this.countOf(room)) - (await this.countFrom(room, keepFrom))) };
-      const removed = await this.purges.run(async () => {
-        // A snapshot that was put meanwhile needs what follows it.
-        if ((await this.coveredRev(room, newest)) !== covered) return null;
-        return this.purge(room, keepFrom, breaks);
-      });
+      const removed = await this.purges.run(() => this.purge(room, { keepFrom, covered, newest, breaks }));
       if (removed !== null) return removed;
       if (attempt === ATTEMPTS)
         throw new RevcastError('log_unavailable', 'the connection to NATS breaks, or snapshots come, again and again');
@@ -178,12 +182,14 @@ export class Retention {
     }
   }
 
-  /** null: the connection broke since `breaks` were counted, so the seq may mean something else now. */
-  private async purge(room: string, keepFromSeq: number, breaks: number): Promise<Removed | null> {
-    if (this.breaks !== breaks) return null;
+  /**
+   * null: the connection broke since the cut was looked for, so the seq may mean something else now; or a snapshot was put
+   * meanwhile, which needs what follows it. That is looked at last: whoever puts one later sees that it is not followed.
+   */
+  private async purge(room: string, { keepFrom, covered, newest, breaks }: Cut): Promise<Removed | null> {
     const before = (await this.info({})).state;
-    if (this.breaks !== breaks) return null;
-    const request = { filter: storedSubject(room), seq: keepFromSeq };
+    if ((await this.coveredRev(room, newest)) !== covered || this.breaks !== breaks) return null;
+    const request = { filter: storedSubject(room), seq: keepFrom };
     const { purged } = (await this.api.call(`STREAM.PURGE.${STREAM}`, request)) as { purged: number };
     const after = (await this.info({})).state;
     const appended = ((after.last_seq - before.last_seq) * before.bytes) / Math.max(1, before.messages);
