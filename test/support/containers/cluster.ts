@@ -6,8 +6,9 @@
 import { Network, type StartedNetwork } from 'testcontainers';
 import { waitFor } from '../wait-for.js';
 import { image, testName, sweep } from './engine.js';
-import { NatsNodes, type NatsOptions } from './nats-nodes.js';
-import { status, TestContainer } from './test-container.js';
+import { NatsNodes } from './nats-nodes.js';
+import { serviceCredentials, type NatsUser } from './nats-users.js';
+import { runToEnd, status, TestContainer } from './test-container.js';
 
 const READY_MS = 60_000;
 const SHOWN_LOG_LINES = 40;
@@ -17,8 +18,7 @@ export type ServiceKind = keyof typeof PORTS;
 
 export interface ClusterOptions {
   readonly edges?: number;
-  readonly nats?: NatsOptions;
-  /** More environment of a service: settings, credentials for NATS. */
+  /** More environment of a service: its settings. */
   readonly env?: (kind: ServiceKind, name: string) => Readonly<Record<string, string>>;
 }
 
@@ -35,12 +35,13 @@ export class ContainerCluster {
   static async start(options: ClusterOptions = {}): Promise<ContainerCluster> {
     await sweep();
     const network = await new Network({ nextUuid: testName }).start();
-    const nats = await NatsNodes.start(network, options.nats).catch(async (error: unknown) => {
+    const nats = await NatsNodes.start(network).catch(async (error: unknown) => {
       await network.stop();
       throw error;
     });
     const cluster = new ContainerCluster(options, network, nats);
     try {
+      await cluster.setUp();
       const edges = Array.from({ length: options.edges ?? 3 }, (_, index) => `edge-${index + 1}`);
       await Promise.all([
         cluster.add('producer', 'producer-1'),
@@ -64,7 +65,7 @@ export class ContainerCluster {
       image: image('REVCAST_IMAGE'),
       network: this.network,
       command: [kind],
-      env: { NATS_URL: this.nats.url, LOG_REPLICAS: '3', ...this.options.env?.(kind, name) },
+      env: { ...this.logEnv(kind), ...this.options.env?.(kind, name) },
       ports: [PORTS[kind]],
       startedPath: '/healthz',
       readOnly: true,
@@ -73,6 +74,22 @@ export class ContainerCluster {
     });
     this.services.set(name, { kind, container });
     return container;
+  }
+
+  /** `revcast setup`, as the user who may make the streams. */
+  private async setUp(): Promise<void> {
+    const env = this.logEnv('admin');
+    const { exitCode, output } = await runToEnd({
+      image: image('REVCAST_IMAGE'),
+      network: this.network,
+      command: ['setup'],
+      env,
+    });
+    if (exitCode !== 0) throw new Error(`revcast setup ended with ${exitCode}: ${output}`);
+  }
+
+  private logEnv(user: NatsUser): Record<string, string> {
+    return { NATS_URL: this.nats.url, LOG_REPLICAS: '3', ...serviceCredentials(user) };
   }
 
   /** Removes it for good, as a deployment that is scaled down does: SIGTERM first. Its exit code. */

@@ -1,5 +1,5 @@
 /**
- * Three NATS servers in containers, one JetStream group of exactly three. Nodes that start together now and then form a
+ * Three NATS servers in containers, with deploy/nats' JetStream and users, one JetStream group of exactly three. Nodes that start together now and then form a
  * group of two that never takes the third, so they start one after the other, are looked at, and are made anew
  * where that happened. Their files are in the containers: kept over kill and start, gone with them.
  */
@@ -7,33 +7,27 @@ import type { StartedNetwork } from 'testcontainers';
 import { STREAM } from '../../../services/log/subjects.js';
 import { waitFor } from '../wait-for.js';
 import { image } from './engine.js';
-import { TestContainer, type ContainerFile } from './test-container.js';
+import { deployedFiles, readDeployedFiles, serverPasswords } from './nats-users.js';
+import { TestContainer } from './test-container.js';
 
 const CLIENTS = 4222;
 const ROUTES = 6222;
 const MONITOR = 8222;
-const CONFIG = '/etc/nats/nats.conf';
+const FOLDER = '/etc/nats';
+const CONFIG = `${FOLDER}/nats.conf`;
 const NAMES = ['nats-1', 'nats-2', 'nats-3'] as const;
 const FORMATIONS = 5;
 const FORM_MS = 8_000;
 const ELECTION_MS = 30_000;
 
-export interface NatsOptions {
-  /** More lines of each server's configuration: accounts, users, permissions. They may include `files` (/etc/nats/NAME). */
-  readonly config?: string;
-  readonly files?: readonly ContainerFile[];
-  /** What the configuration takes from the environment: $NAME. */
-  readonly env?: Readonly<Record<string, string>>;
-}
-
 export class NatsNodes {
   private constructor(readonly nodes: readonly TestContainer[]) {}
 
-  static async start(network: StartedNetwork, options: NatsOptions = {}): Promise<NatsNodes> {
+  static async start(network: StartedNetwork): Promise<NatsNodes> {
     for (let formation = 1; ; formation += 1) {
       const nodes: TestContainer[] = [];
       try {
-        for (const name of NAMES) nodes.push(await startNode(name, network, options));
+        for (const name of NAMES) nodes.push(await startNode(name, network));
         const group = new NatsNodes(nodes);
         await group.formed(FORM_MS);
         return group;
@@ -112,23 +106,22 @@ export class NatsNodes {
   }
 }
 
-function startNode(name: string, network: StartedNetwork, options: NatsOptions): Promise<TestContainer> {
+function startNode(name: string, network: StartedNetwork): Promise<TestContainer> {
   const routes = NAMES.filter((other) => other !== name).map((other) => `"nats://${other}:${ROUTES}"`);
   // Neither clients nor other nodes are told of addresses on the bridge: a node that is cut off is cut off.
   const config = `server_name: ${name}
 listen: "0.0.0.0:${CLIENTS}"
 http: "0.0.0.0:${MONITOR}"
 cluster { name: revcast, listen: "0.0.0.0:${ROUTES}", advertise: "${name}:${ROUTES}", no_advertise: true, routes: [${routes.join(', ')}] }
-jetstream { store_dir: "/tmp/nats", max_file_store: 16GB, sync_interval: always }
-${options.config ?? ''}
+${deployedFiles.map((file) => `include ./${file}`).join('\n')}
 `;
   return TestContainer.start({
     name,
     image: image('NATS_IMAGE'),
     network,
     command: ['-c', CONFIG],
-    env: options.env ?? {},
-    files: [{ path: CONFIG, content: config }, ...(options.files ?? [])],
+    env: serverPasswords(),
+    files: [{ path: CONFIG, content: config }, ...readDeployedFiles(FOLDER)],
     ports: [MONITOR, CLIENTS],
     startedPath: '/varz',
   });

@@ -4,9 +4,11 @@
  * node reads each replica.
  */
 import { createHash } from 'node:crypto';
-import { connect, headers, type ConnectionOptions, type NatsConnection } from 'nats';
+import { connect, headers, type NatsConnection } from 'nats';
 import { STREAM } from '../../../services/log/subjects.js';
 import type { NatsNodes } from './nats-nodes.js';
+import { connectionOptions } from './nats-users.js';
+import type { TestContainer } from './test-container.js';
 
 const REQUEST_MS = 5_000;
 const PIPELINED = 200;
@@ -19,17 +21,14 @@ export interface Replica {
   readonly hash: string;
 }
 
-/** `lastSeq`: the stream's. `credentials`: of a user who may read the stream. */
-export async function readReplicas(
-  nats: NatsNodes,
-  lastSeq: number,
-  credentials: Pick<ConnectionOptions, 'user' | 'pass'> = {},
-): Promise<Replica[]> {
+/** Up to the stream's last seq, as its leader has it. */
+export async function readReplicas(nats: NatsNodes): Promise<Replica[]> {
+  const last = await lastSeq(nats);
   const replicas: Replica[] = [];
   for (const node of nats.nodes) {
-    const connection = await connect({ servers: nats.clientUrl(node), ignoreClusterUpdates: true, ...credentials });
+    const connection = await connectTo(nats, node);
     try {
-      replicas.push({ node: node.name, ...(await readAll(connection, lastSeq)) });
+      replicas.push({ node: node.name, ...(await readAll(connection, last)) });
     } finally {
       await connection.close();
     }
@@ -37,13 +36,12 @@ export async function readReplicas(
   return replicas;
 }
 
-/** The stream's last seq, as its leader has it. */
-export async function lastSeq(
-  nats: NatsNodes,
-  credentials: Pick<ConnectionOptions, 'user' | 'pass'> = {},
-): Promise<number> {
-  const servers = nats.clientUrl(await nats.leader());
-  const connection = await connect({ servers, ignoreClusterUpdates: true, ...credentials });
+function connectTo(nats: NatsNodes, node: TestContainer): Promise<NatsConnection> {
+  return connect({ servers: nats.clientUrl(node), ignoreClusterUpdates: true, ...connectionOptions('admin') });
+}
+
+async function lastSeq(nats: NatsNodes): Promise<number> {
+  const connection = await connectTo(nats, await nats.leader());
   try {
     const answer = await connection.request(`$JS.API.STREAM.INFO.${STREAM}`, '', { timeout: REQUEST_MS });
     return answer.json<{ state: { last_seq: number } }>().state.last_seq;

@@ -6,7 +6,6 @@
  * The seed is in the test's title; FAULT_SEED repeats a run.
  */
 import assert from 'node:assert/strict';
-import type { ConnectionOptions } from 'nats';
 import { Checker } from '../../load/checker.js';
 import { FleetClient, type FleetClientOptions } from '../../load/fleet-client.js';
 import { readHead, readLog } from '../../load/log-copy.js';
@@ -14,7 +13,7 @@ import { Publisher, type PublisherOptions } from '../../load/publisher.js';
 import { Random } from '../random.js';
 import { waitFor } from '../wait-for.js';
 import { ContainerCluster, type ClusterOptions } from './cluster.js';
-import { lastSeq, readReplicas } from './replicas.js';
+import { readReplicas } from './replicas.js';
 
 const MIN_CLIENTS = 210;
 const JOIN_MS = 60_000;
@@ -27,8 +26,6 @@ export interface ScenarioOptions {
   readonly seed: number;
   readonly cluster?: ClusterOptions;
   readonly publisher?: Partial<Pick<PublisherOptions, 'lanes' | 'restMs' | 'filling'>>;
-  /** Who may read the stream, where NATS has users. */
-  readonly credentials?: Pick<ConnectionOptions, 'user' | 'pass'>;
 }
 
 export class ContainerScenario {
@@ -148,15 +145,17 @@ export class ContainerScenario {
   /** Removes everything; the containers' logs are shown first if the test failed. */
   async end(failed: boolean): Promise<void> {
     for (const client of this.clients) client.stop();
-    if (failed) await this.cluster.showLogs();
+    if (failed) {
+      await this.cluster.showLogs();
+      this.report();
+    }
     await this.cluster.dispose();
   }
 
   private async verifyReplicas(): Promise<void> {
     const { nats } = this.cluster;
-    const { credentials } = this.options;
     await nats.current();
-    const [first, ...others] = await readReplicas(nats, await lastSeq(nats, credentials), credentials);
+    const [first, ...others] = await readReplicas(nats);
     assert.ok(first !== undefined && first.messages > 0, 'the log is read from each node');
     for (const { node, messages, hash } of others) {
       assert.deepEqual({ messages, hash }, { messages: first.messages, hash: first.hash }, `${node} and ${first.node}`);

@@ -157,6 +157,28 @@ export class TestContainer {
   }
 }
 
+/** Runs a command that ends, and removes its container. */
+export async function runToEnd(
+  options: Pick<ContainerOptions, 'image' | 'network' | 'command' | 'env'>,
+): Promise<{ readonly exitCode: number; readonly output: string }> {
+  const { dockerode } = (await engine()).container;
+  const container = await dockerode.createContainer({
+    Image: options.image,
+    Cmd: [...options.command],
+    Env: Object.entries(options.env ?? {}).map(([key, value]) => `${key}=${value}`),
+    Labels: ownerLabels(),
+    HostConfig: { NetworkMode: options.network.getName(), ReadonlyRootfs: true },
+  });
+  try {
+    await container.start();
+    const { StatusCode } = (await container.wait()) as { StatusCode: number };
+    const output = withoutFrames(await container.logs({ stdout: true, stderr: true }));
+    return { exitCode: StatusCode, output };
+  } finally {
+    await container.remove({ force: true, v: true });
+  }
+}
+
 /** The status; undefined when nothing answered. */
 export async function status(url: string): Promise<number | undefined> {
   try {
