@@ -12,7 +12,7 @@ STAGES := npx --no-install tsx test/check/stages.ts
 # The nats-server that tests start: from the PATH, else fetched from Debian's packages into .tools/.
 WITH_NATS := NATS_SERVER_BIN="$$(bash deploy/nats/fetch-server.sh)"; export NATS_SERVER_BIN;
 
-.PHONY: help setup packages build check unit contract integration test etherpad run proto format bench clean
+.PHONY: help setup packages build check unit contract integration test manifests etherpad run proto format bench clean
 
 help: ## this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -30,7 +30,7 @@ build: packages ## dist/ from the sources, and npx revcast
 run: build ## start everything in one process, with a local Ethereum node
 	@exec node dist/services/cli/main.js dev --anvil $(ARGS)
 
-check: packages ## format, lint, types, layers, dead code, generated code
+check: packages ## format, lint, types, layers, dead code, generated code, manifests
 	@$(STAGES) check
 
 unit: packages ## tests without processes and sockets
@@ -53,6 +53,9 @@ images: build ## revcast:local, and the images that it is tested with; needs a r
 
 cluster: build ## a cluster in containers: see deploy/compose.yaml; make cluster ARGS=down ends it
 	@bash deploy/compose/cluster.sh $(ARGS)
+
+manifests: packages ## render the Kubernetes manifests and check them, offline
+	@npm run --silent check:manifests
 
 etherpad: packages ## the Etherpad source on a real Etherpad 1.8.14, fetched from the npm registry (150 MB, once)
 	@ETHERPAD_DIR="$$(bash test/setup/etherpad.sh)"; export ETHERPAD_DIR; npx --no-install vitest run --config test/etherpad/vitest.config.ts
