@@ -12,7 +12,7 @@ STAGES := npx --no-install tsx test/check/stages.ts
 # The nats-server that tests start: from the PATH, else fetched from Debian's packages into .tools/.
 WITH_NATS := NATS_SERVER_BIN="$$(bash deploy/nats/fetch-server.sh)"; export NATS_SERVER_BIN;
 
-.PHONY: help setup packages build check unit contract integration test manifests etherpad run proto format bench clean
+.PHONY: help setup packages build check unit contract integration test images cluster manifests etherpad run proto format bench clean
 
 help: ## this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
