@@ -6,7 +6,7 @@ import type { NatsServer } from '../../support/nats-server.js';
 import { Random } from '../../support/random.js';
 
 const DOWN_MS: readonly [number, number] = [100, 1_200];
-const VICTIMS = ['producer-1', 'revision-1', 'edge-1', 'edge-2', 'nats'] as const;
+const VICTIMS = ['producer-1', 'producer-2', 'revision-1', 'edge-1', 'edge-2', 'nats'] as const;
 const PAIRS = VICTIMS.flatMap((one, at) => VICTIMS.slice(at + 1).map((other) => [one, other]));
 
 const seed = faultSeed();
