@@ -56,6 +56,10 @@ const BENCHES: Readonly<Record<string, Bench>> = {
       (await import('./ring.js')).runRing(options);
     },
   },
+  scale: {
+    help: 'NATS messages of a revision, and deliveries per second, with 1, 2 and 3 edges (needs nats-server); --n: sockets',
+    run: async (options) => (await import('./scale.js')).runScale(options),
+  },
   slow: {
     help: 'fast clients beside slow ones, in a network namespace (needs root); --n: fast clients',
     run: async (options) => (await import('./slow.js')).runSlow(options),

@@ -11,11 +11,18 @@ import { readSettings } from '../../../services/shared/settings.js';
 import { testLink } from '../../support/jetstream.js';
 import { usage } from './server.js';
 
+interface EdgeOnNatsOptions {
+  readonly nats: string;
+  readonly name?: string;
+  readonly settings?: Partial<EdgeSettings>;
+}
+
 let edge: Edge | undefined;
 
 const api = {
-  async start({ nats, settings = {} }: { nats: string; settings?: Partial<EdgeSettings> }) {
-    const link = testLink(nats);
+  /** @param name begins the name of its connection to NATS */
+  async start({ nats, name = 'bench', settings = {} }: EdgeOnNatsOptions) {
+    const link = testLink(nats, { nats: { natsName: name } });
     link.start();
     const logger = silentLogger;
     const clock = systemClock;
