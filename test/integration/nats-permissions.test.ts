@@ -26,6 +26,8 @@ const PUBLISHED = [
   ...NATS_USERS.map((user) => `_INBOX_${user}.x`),
   ...['INFO', 'STREAM.NAMES', 'STREAM.LIST', 'META.LEADER.STEPDOWN', 'ACCOUNT.PURGE.REVCAST'].map(api),
   ...STREAMS.flatMap(verbsOf).map(api),
+  '$JS.SNAPSHOT.ACK.REVISIONS.x',
+  '$JS.SNAPSHOT.RESTORE.REVISIONS.x',
   ...STREAMS.map((stream) => `$JS.FC.${stream}.name.x`),
   ...['STREAM.CREATE.OTHER', 'STREAM.DELETE.OTHER', 'STREAM.MSG.GET.OTHER', 'CONSUMER.CREATE.OTHER.name'].map(api),
 ];
@@ -72,7 +74,7 @@ interface Allowed {
 
 const ALLOWED: Record<NatsUser, Allowed> = {
   admin: {
-    publishes: PUBLISHED.filter((subject) => subject.startsWith('$JS.API.')),
+    publishes: PUBLISHED.filter((subject) => /^\$JS\.(?:API|SNAPSHOT)\./u.test(subject)),
     subscribes: ['_INBOX_admin.>', '$JS.EVENT.ADVISORY.>', LEADER_ELECTED, '$JS.EVENT.ADVISORY.API'],
   },
   producer: {

@@ -20,7 +20,7 @@ export function passwordOf(user: NatsUser): string {
 }
 
 /** What users.conf takes from the environment. */
-function passwordVariables(): Record<string, string> {
+export function passwordVariables(): Record<string, string> {
   return Object.fromEntries(NATS_USERS.map((user) => [`NATS_${user.toUpperCase()}_PASSWORD`, passwordOf(user)]));
 }
 
