@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { hardeningProblems } from '../check/manifests/hardening.js';
 import { nameOf, type Manifest } from '../check/manifests/manifest.js';
+import { natsProblems } from '../check/manifests/nats.js';
 import { referenceProblems } from '../check/manifests/references.js';
 import { renderOverlays } from '../check/manifests/render.js';
 import { settingsProblems } from '../check/manifests/settings.js';
@@ -163,6 +164,22 @@ describe('the manifests', () => {
       },
     ];
     for (const mistake of mistakes) expect(settingsProblems(withMistake(mistake)).join('\n')).toMatch(mistake.told);
+  });
+
+  test('[M3] the log that services are told to keep fits the servers: replicas, disk, and what readiness asks for', () => {
+    for (const manifests of overlays.values()) expect(natsProblems(manifests)).toEqual([]);
+    const nats = 'StatefulSet/revcast-nats';
+    const mistakes: Mistake[] = [
+      { in: nats, at: ['spec', 'replicas'], is: 2, told: /LOG_REPLICAS is 3, and there are 2/u },
+      {
+        in: nats,
+        at: ['spec', 'volumeClaimTemplates', 0, 'spec', 'resources', 'requests', 'storage'],
+        is: '10Gi',
+        told: /the disk has 10737418240/u,
+      },
+      { in: nats, at: [...CONTAINER, 'readinessProbe', 'exec', 'command', 2], is: '1', told: /asks for 1 members/u },
+    ];
+    for (const mistake of mistakes) expect(natsProblems(withMistake(mistake)).join('\n')).toMatch(mistake.told);
   });
 
   test('[M4] what manifests name of each other is there: selectors, ports, ConfigMaps, Secrets, accounts, volumes', () => {

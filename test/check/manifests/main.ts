@@ -1,6 +1,7 @@
 /** `make manifests`: renders every overlay of deploy/kubernetes, offline, and says everything that is wrong with it. */
 import { fileURLToPath } from 'node:url';
 import { hardeningProblems } from './hardening.js';
+import { natsProblems } from './nats.js';
 import { referenceProblems } from './references.js';
 import { renderOverlays } from './render.js';
 import { settingsProblems } from './settings.js';
@@ -10,7 +11,9 @@ function main(): number {
   const overlays = renderOverlays();
   const failed = report('types', typeProblems([...overlays.values()].flat()));
   const others = [...overlays].map(([overlay, manifests]) => {
-    const problems = [referenceProblems, settingsProblems, hardeningProblems].flatMap((check) => check(manifests));
+    const problems = [referenceProblems, settingsProblems, natsProblems, hardeningProblems].flatMap((check) =>
+      check(manifests),
+    );
     return report(`${overlay}, ${manifests.length} manifests`, manifests.length === 0 ? ['it is empty'] : problems);
   });
   return failed || others.includes(true) || others.length === 0 ? 1 : 0;
