@@ -3,16 +3,24 @@ import { once } from 'node:events';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { Checker } from '../load/checker.js';
+import { FleetClient } from '../load/fleet-client.js';
+import { readHead, readLog } from '../load/log-copy.js';
+import { Publisher } from '../load/publisher.js';
 import { descendantsOf, isAlive, KeptProcess } from '../support/built-program.js';
 import { Cluster, type ServiceProcess } from '../support/cluster.js';
 import { freePort } from '../support/free-port.js';
 import { PlainClient } from '../support/plain-client.js';
+import { Random, testSeed } from '../support/random.js';
 import { waitFor } from '../support/wait-for.js';
 
 const CLIENTS = 60;
 
+const seed = testSeed();
+
 let cluster: Cluster;
 let producer: ServiceProcess;
+let revision: ServiceProcess;
 let parent: KeptProcess | undefined;
 let port: number;
 let clients: PlainClient[] = [];
@@ -20,7 +28,7 @@ let clients: PlainClient[] = [];
 beforeAll(async () => {
   cluster = await Cluster.create();
   producer = await cluster.add('producer', 'producer');
-  await cluster.add('revision', 'revision');
+  revision = await cluster.add('revision', 'revision');
   await cluster.ready();
 });
 
@@ -33,6 +41,8 @@ afterEach(async () => {
 afterAll(async () => {
   await cluster.dispose();
 });
+
+const address = () => [`http://127.0.0.1:${port}`] as const;
 
 async function startWorkers(...flags: string[]): Promise<KeptProcess> {
   port = await freePort();
@@ -120,6 +130,47 @@ test('[Q7] connections come to all workers; one that is killed is started again,
   for (const client of clients) expect((await client.untilClosed()).code).toBe(1012);
   expect(await running.ended).toEqual({ code: 0, signal: null });
   expect([...pids, ...pidsOf(running)].filter(isAlive)).toEqual([]);
+});
+
+test(`[Q7] [Q9] a worker that is killed, and a stop of all, lose and repeat nothing (seed ${seed})`, async () => {
+  const random = new Random(seed);
+  const checker = new Checker();
+  let running = await startWorkers('--edge-drain-ms', '2000');
+  const rooms = ['doc-1', 'doc-2'] as const;
+  const fleet = Array.from({ length: CLIENTS }, (_, index) => {
+    return new FleetClient({
+      name: `client-${index}`,
+      edges: address,
+      rooms: [rooms[index % 2] ?? 'doc-1'],
+      checker,
+      random,
+    });
+  });
+  for (const client of fleet) client.start();
+  await waitFor(() => fleet.every(({ joined }) => joined), { timeoutMs: 30_000, what: 'all have joined' });
+  const publisher = new Publisher({
+    producers: () => [producer.url],
+    rooms,
+    checker,
+    random,
+    lanes: 2,
+    restMs: 10,
+  });
+  publisher.start();
+  killIfThere(pidsOf(running)[0] ?? 0);
+  await waitFor(() => listeners() === 3, { timeoutMs: 30_000, what: 'another one listens' });
+  await waitFor(() => fleet.every(({ connected }) => connected), { timeoutMs: 30_000, what: 'all are back' });
+  running.kill('SIGTERM');
+  expect(await running.ended).toEqual({ code: 0, signal: null });
+  running = await startWorkers();
+  await publisher.stop();
+  const heads = new Map<string, number>();
+  for (const room of rooms) heads.set(room, (await readHead(revision.url, room)).rev);
+  await waitFor(() => fleet.every((client) => client.isAt(heads)), { timeoutMs: 30_000, what: 'all are at the heads' });
+  for (const client of fleet) client.stop();
+  for (const room of rooms) checker.verify(room, await readLog(revision.url, room));
+  expect([checker.problems, publisher.doubled]).toEqual([[], []]);
+  expect(Math.min(...fleet.map(({ reconnects }) => reconnects))).toBeGreaterThanOrEqual(1);
 });
 
 test('[Q8] workers that die again and again at their start end the program, with a clear message', async () => {
