@@ -40,6 +40,14 @@ export interface ContainerOptions {
 
 /** With what testcontainers has no words for. */
 class Described extends GenericContainer {
+  /** Known as soon as there is a container, also where it does not start. */
+  id: string | undefined;
+
+  protected override containerCreated(id: string): Promise<void> {
+    this.id = id;
+    return Promise.resolve();
+  }
+
   withHost(readOnly: boolean, sysctls: Readonly<Record<string, string>>): this {
     this.hostConfig.ReadonlyRootfs = readOnly;
     this.hostConfig.Sysctls = { ...sysctls };
@@ -72,10 +80,15 @@ export class TestContainer {
       .withExposedPorts(...[...hostPorts].map(([container, host]) => ({ container, host })))
       .withStartupTimeout(START_MS)
       .withWaitStrategy(Wait.forHttp(startedPath, ports[0]).withReadTimeout(PROBE_MS));
-    const started = await described.start();
     const { container, network: networks } = await engine();
-    const known = networks.getById(network.getId());
-    return new TestContainer(options, container.getById(started.getId()), known, hostPorts);
+    try {
+      const started = await described.start();
+      const known = networks.getById(network.getId());
+      return new TestContainer(options, container.getById(started.getId()), known, hostPorts);
+    } catch (error) {
+      const log = described.id === undefined ? '' : await removed(container.getById(described.id));
+      throw new Error(`${name} did not start: ${log}`, { cause: error });
+    }
   }
 
   get name(): string {
@@ -155,6 +168,13 @@ export class TestContainer {
   async remove(): Promise<void> {
     await this.container.remove({ force: true, v: true });
   }
+}
+
+/** Removes it; what it had logged. */
+async function removed(container: EngineContainer): Promise<string> {
+  const log = withoutFrames(await container.logs({ stdout: true, stderr: true, tail: LOG_LINES }));
+  await container.remove({ force: true, v: true });
+  return log;
 }
 
 /** Runs a command that ends, and removes its container. */
