@@ -176,8 +176,15 @@ export class CachedLog implements PageSource {
     return undefined;
   }
 
-  private readLog(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range> {
-    return this.reads.range(room, fromRev, options);
+  private async readLog(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range> {
+    const before = this.tail.head(room);
+    const range = await this.reads.range(room, fromRev, options);
+    if (before !== undefined) {
+      if (range.kind === 'empty') this.tail.remove(room, before.seq);
+      // The newest entry that was received is gone, and the room is not: memory has it wrong until it begins again.
+      else if (range.head.seq < before.seq) this.tail.distrust();
+    }
+    return range;
   }
 
   /** Whether the tail holds all that the log has. Waits a little for what is on its way. */

@@ -37,6 +37,7 @@ export class LogTail implements WholeListener {
   private newRooms: number[] = [];
   private bytes = 0;
   private upTo = 0;
+  private isDoubted = false;
   private readonly waiting = new Set<() => void>();
 
   /** @param onForgotten called when all that was held is no longer true */
@@ -60,8 +61,14 @@ export class LogTail implements WholeListener {
     return this.rooms.get(room)?.head;
   }
 
+  /** A head is not the log's any more, though nothing came: no head counts until all is read again. */
+  distrust(): void {
+    this.isDoubted = true;
+  }
+
   /** Whether all that the log had was received, and none of its rooms was removed. */
   holds({ lastSeq, rooms }: LogExtent): boolean {
+    if (this.isDoubted) return false;
     const since = this.newRooms.filter((seq) => seq > lastSeq).length;
     return this.upTo >= lastSeq && since < MAX_NEW_ROOMS && this.rooms.size - since === rooms;
   }
@@ -125,6 +132,7 @@ export class LogTail implements WholeListener {
     this.newRooms = [];
     this.bytes = 0;
     this.upTo = 0;
+    this.isDoubted = false;
     this.onForgotten();
   }
 

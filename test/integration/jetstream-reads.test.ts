@@ -1,6 +1,7 @@
 /** What ranges of older revisions cost in requests, where many rooms interleave and entries have many revisions. */
 import { afterEach, expect, test } from 'vitest';
 import { lastRev, type Range } from '../../services/log/log.js';
+import { STREAM } from '../../services/log/subjects.js';
 import { openJetStreamLog, type TestLog } from '../support/jetstream.js';
 import { NatsServer } from '../support/nats-server.js';
 
@@ -63,4 +64,20 @@ test('[L7] a hint behind what is kept finds the oldest kept, and small entries b
   expect(revsOf(all)).toEqual(Array.from({ length: 1_040 }, (_, i) => 39_001 + i));
   const [last] = all.kind === 'entries' ? all.entries.slice(-1) : [];
   expect(last === undefined ? 0 : lastRev(last)).toBe(40_040);
+});
+
+test('[L8] where a room’s newest entry was deleted alone, the one before is its head, and a new writer goes on behind it', async () => {
+  server = await NatsServer.start();
+  opened = await openJetStreamLog(server.url);
+  const revisions = [{ data: Buffer.from('1') }];
+  let seq = 0;
+  let epoch = '';
+  for (let i = 0; i < 3; i += 1) ({ seq, epoch } = await opened.log.append('doc', { revisions }));
+  await opened.link.request(`$JS.API.STREAM.MSG.DELETE.${STREAM}`, Buffer.from(JSON.stringify({ seq })), 5_000);
+  // The first look is the one that the server answers wrongly.
+  expect((await opened.log.heads(['doc'])).get('doc')).toMatchObject({ epoch, rev: 2 });
+  expect((await opened.log.heads(['none'])).get('none')).toBeNull();
+  const other = await openJetStreamLog(server.url);
+  expect(await other.log.append('doc', { revisions })).toMatchObject({ epoch, rev: 3 });
+  await other.close();
 });

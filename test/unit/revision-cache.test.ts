@@ -1,6 +1,6 @@
 /** The revision service's memory of the log: rules R5 to R7, against the log itself as the model. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { lastRev, type Entry, type Log, type Range, type WholeLog } from '../../services/log/log.js';
+import { headOf, lastRev, type Entry, type Log, type Range, type WholeLog } from '../../services/log/log.js';
 import { MemoryLog } from '../../services/log/memory-log.js';
 import { MemoryStore } from '../../services/log/memory-store.js';
 import { CachedLog } from '../../services/revision/cached-log.js';
@@ -252,6 +252,49 @@ describe('the log in memory', () => {
     await settle();
     expect(await cached.heads(['one', 'gone'])).toEqual(await log.heads(['one', 'gone']));
     expect(counters).toMatchObject({ headsConfirmed: headsConfirmed + 1, restarts: 1 });
+  });
+
+  it('[R7] where a room’s newest entry was removed alone, who reads the room finds out, and memory does not contradict it', async () => {
+    const clock = new ManualClock();
+    const store = new MemoryStore();
+    const log = new MemoryLog({ clock: systemClock, store });
+    for (const room of ['other', 'room', 'room', 'room'])
+      await log.append(room, { revisions: [{ data: Buffer.from('0') }] });
+    const [, second, third] = store.entriesOf('room');
+    if (second === undefined || third === undefined) throw new Error('the room has three entries');
+    let isRemoved = false;
+    const heads: Log['heads'] = async (rooms) => {
+      const all = await log.heads(rooms);
+      return isRemoved ? new Map([...all].map(([room, head]) => [room, room === 'room' ? headOf(second) : head])) : all;
+    };
+    const range: Log['range'] = async (...asked) => {
+      const found = await log.range(...asked);
+      if (!isRemoved || found.kind !== 'entries' || asked[0] !== 'room') return found;
+      return { ...found, entries: found.entries.filter((entry) => entry !== third), head: headOf(second) };
+    };
+    const whole: WholeLog = {
+      followAll: (listener) => log.followAll(listener),
+      extent: async () => ({ ...(await log.extent()), removed: isRemoved ? 2 : 0 }),
+      keeps: async (entry) => (!isRemoved || entry.seq !== third.seq) && log.keeps(entry),
+    };
+    const { cached, counters } = await start({
+      log,
+      store,
+      whole,
+      clock,
+      read: { heads, range, snapshot: (room) => log.snapshot(room) },
+    });
+    expect((await cached.heads(['room'])).get('room')?.rev).toBe(3);
+    // A room too many in memory, and one whose head is wrong: they must not make up for each other.
+    store.removeHistory('purged');
+    isRemoved = true;
+
+    expect(await cached.range('room', 3, ALL)).toMatchObject({ head: { rev: 2 } });
+    expect((await cached.heads(['room'])).get('room')?.rev).toBe(2);
+    expect((await cached.heads(['other', 'room'])).get('room')?.rev).toBe(2);
+    clock.skip(2_000);
+    await cached.heads(['room']);
+    expect(counters.restarts).toBe(1);
   });
 
   it('[R7] where the log counts other rooms for good, all is read again ever more rarely', async () => {

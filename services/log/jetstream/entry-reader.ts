@@ -25,9 +25,15 @@ export class EntryReader {
     private readonly guard: HistoryGuard,
   ) {}
 
-  /** The room's newest entry, from the leader. */
-  confirmedLast(room: string): Promise<Entry | null> {
-    return this.confirmed(room, { last_by_subj: storedSubject(room) });
+  /**
+   * The room's newest entry, from the leader. Where a room's newest was deleted alone, the server says once that there is none
+   * (seen on 2.10.27): it is asked again before a room counts as empty.
+   */
+  async confirmedLast(room: string): Promise<Entry | null> {
+    const request = { last_by_subj: storedSubject(room) };
+    const last = await this.confirmed(room, request);
+    if (last !== null || (await this.confirmedNext(room, 0)) === null) return last;
+    return this.confirmed(room, request);
   }
 
   /** The room's first entry with a seq above `afterSeq`, from the leader. */
