@@ -258,7 +258,7 @@ describe('credentials', () => {
 
     expect(valuesOf(seen)).toEqual([[1, 'x']]);
     expect(live.status()).toEqual({ state: 'ready' });
-    expect(output.about('subscription refused')).toEqual([]);
+    expect(output.about('nats_not_permitted')).toEqual([]);
     expect(await rejection(link.request('$JS.API.STREAM.INFO.REVISIONS', NOTHING, 2_000))).toMatchObject({
       code: 'log_unavailable',
       failure: 'not_permitted',

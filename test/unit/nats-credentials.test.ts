@@ -92,24 +92,27 @@ describe('refusals', () => {
   test('[A4] each subject is told at once, then once a minute with how often it came', async () => {
     const clock = new ManualClock();
     const refusals = new Refusals(output.logger, clock);
-    for (let i = 0; i < 3; i += 1) refusals.report('PERMISSIONS_VIOLATION', denied('hint.1.a'));
-    refusals.report('PERMISSIONS_VIOLATION', denied('hint.1.b'));
+    for (let i = 0; i < 3; i += 1) refusals.report('PERMISSIONS_VIOLATION', denied('rpc.revision.heads'));
+    refusals.report('PERMISSIONS_VIOLATION', denied('rpc.producer.append'));
     await clock.advance(60_000);
-    refusals.report('PERMISSIONS_VIOLATION', denied('hint.1.a'));
+    refusals.report('PERMISSIONS_VIOLATION', denied('rpc.revision.heads'));
 
-    expect(output.about('nats_not_permitted')).toMatchObject([
-      { subject: 'hint.1.a', repeated: 0, level: 50 },
-      { subject: 'hint.1.b', repeated: 0 },
-      { subject: 'hint.1.a', repeated: 2 },
+    const told = output.lines.map((line) => line as unknown as Record<string, unknown>);
+    expect(told.map(({ code, subject, repeated, level }) => [code, subject, repeated, level])).toEqual([
+      ['nats_not_permitted', 'rpc.revision.heads', 0, 50],
+      ['nats_not_permitted', 'rpc.producer.append', 0, 50],
+      ['nats_not_permitted', 'rpc.revision.heads', 2, 50],
     ]);
   });
 
-  test('[A4] inboxes are one, and beyond 256 subjects the others are one', () => {
+  test('[A4] subjects of rooms and inboxes are told as one, with an example, and beyond 256 the others are one', () => {
     const refusals = new Refusals(output.logger, new ManualClock());
     for (let i = 0; i < 10; i += 1) refusals.report('PERMISSIONS_VIOLATION', denied(`_INBOX_edge.n${i}.x`));
-    for (let i = 0; i < 1_000; i += 1) refusals.report('PERMISSIONS_VIOLATION', denied(`rev.1.room${i}`));
+    for (let i = 0; i < 10; i += 1) refusals.report('PERMISSIONS_VIOLATION', denied(`live.1.room${i}`));
+    for (let i = 0; i < 1_000; i += 1) refusals.report('PERMISSIONS_VIOLATION', denied(`other.${i}`));
 
-    expect(output.lines[0]).toMatchObject({ subject: '_INBOX_edge.>' });
+    expect(output.lines[0]).toMatchObject({ subject: '_INBOX_edge.>', example: '_INBOX_edge.n0.x' });
+    expect(output.lines[1]).toMatchObject({ subject: 'live.>', example: 'live.1.room0' });
     expect(output.lines).toHaveLength(257);
   });
 

@@ -33,7 +33,7 @@ export class LinkSubscription {
       this.resolveReady = resolve;
       this.rejectReady = reject;
     });
-    // A refusal is logged where it comes; whoever waits gets it as well.
+    // The link tells of a refusal (nats_not_permitted); whoever waits gets it as well.
     this.ready.catch(() => undefined);
   }
 
@@ -73,7 +73,7 @@ export class LinkSubscription {
   private deliver(error: NatsError | null, message: Msg): void {
     if (this.stopped) return;
     if (error !== null) {
-      this.logger.error({ subject: this.subject, err: error }, 'subscription refused');
+      this.logger.debug({ subject: this.subject, err: error }, 'subscription refused');
       this.rejectReady(new RequestError('not_permitted', this.subject, error));
       return;
     }

@@ -10,6 +10,8 @@ import type { Logger } from '../../shared/logger.js';
 const REPEAT_MS = 60_000;
 const MAX_KNOWN = 256;
 const PERMISSION = 'PERMISSIONS_VIOLATION';
+/** There is one for each room, or for each request: told as one. */
+const MANY = /^(?:live|rev|hint|snap|_INBOX[^.]*)\./u;
 /** Of the user, whatever it wants. */
 const OF_USER = new Set([
   'AUTHORIZATION_VIOLATION',
@@ -41,9 +43,9 @@ export class Refusals {
   report(code: string, refused?: Refused): void {
     if (code === PERMISSION) {
       const { operation = 'something', subject = '(unknown)' } = refused ?? {};
-      // Inboxes differ from each other in their last tokens only.
-      const shown = subject.startsWith('_INBOX') ? `${subject.split('.', 1).join('')}.>` : subject;
-      this.tell(`${operation} ${shown}`, { code: 'nats_not_permitted', operation, subject: shown }, PERMISSION_HINT);
+      const told = MANY.test(subject) ? `${subject.slice(0, subject.indexOf('.'))}.>` : subject;
+      const fields = { code: 'nats_not_permitted', operation, subject: told, example: subject };
+      this.tell(`${operation} ${told}`, fields, PERMISSION_HINT);
     } else if (OF_USER.has(code)) {
       this.tell(code, { code: 'nats_user_refused', reason: code }, USER_HINT);
     } else {
