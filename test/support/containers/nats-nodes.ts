@@ -49,11 +49,6 @@ export class NatsNodes {
     return NAMES.map((name) => `nats://${name}:${CLIENTS}`).join(',');
   }
 
-  /** The address of this node from outside. */
-  clientUrl(node: TestContainer): string {
-    return `nats://${node.address(CLIENTS)}`;
-  }
-
   /** Resolves when each node takes the group to have three members. */
   async formed(timeoutMs = ELECTION_MS): Promise<void> {
     await waitFor(
@@ -85,7 +80,7 @@ export class NatsNodes {
     await waitFor(
       async () => {
         const replicas = (await streamGroup(leader))?.replicas ?? [];
-        return replicas.length === NAMES.length - 1 && replicas.every(({ current }) => current);
+        return replicas.length === NAMES.length - 1 && replicas.every(({ current, lag = 0 }) => current && lag === 0);
       },
       { timeoutMs: ELECTION_MS, what: 'all replicas are current' },
     );
@@ -134,7 +129,7 @@ ${deployedFiles.map((file) => `include ./${file}`).join('\n')}
 
 interface StreamGroup {
   readonly leader?: string;
-  readonly replicas?: readonly { readonly name: string; readonly current: boolean }[];
+  readonly replicas?: readonly { readonly name: string; readonly current: boolean; readonly lag?: number }[];
 }
 
 interface JetStreamState {

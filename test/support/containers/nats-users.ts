@@ -4,7 +4,6 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { ConnectionOptions } from 'nats';
 import type { ContainerFile } from './test-container.js';
 
 const DEPLOYED = new URL('../../../deploy/nats/', import.meta.url);
@@ -37,9 +36,4 @@ export function serverPasswords(): Record<string, string> {
 /** What a service, or a command, is given. */
 export function serviceCredentials(user: NatsUser): Record<string, string> {
   return { NATS_USER: user, NATS_PASSWORD: password(user), NATS_INBOX: `_INBOX_${user}` };
-}
-
-/** The same for a test's own connection. */
-export function connectionOptions(user: NatsUser): Pick<ConnectionOptions, 'user' | 'pass' | 'inboxPrefix'> {
-  return { user, pass: password(user), inboxPrefix: `_INBOX_${user}` };
 }

@@ -1,79 +1,55 @@
 /**
- * What each NATS node has stored of the stream of revisions, byte for byte. A node answers direct gets of its own clients
- * from its own replica (a server prefers queue members of its own to those behind a route), so one connection to each
- * node reads each replica.
+ * What each NATS node has on its own disk of the stream of revisions, byte for byte: read from the files of its
+ * container, because the nodes answer reads for each other. Every entry is on the disk when it is acknowledged
+ * (sync_interval: always), and is read when all replicas say that they are current.
+ *
+ * A block file is a row of records: length u32 (highest bit: has headers), seq u64 (highest bits: removed, or a mark of
+ * something removed), time i64, length of the subject u16, all little endian; subject; with headers their length u32 and
+ * they; payload; checksum of 8 bytes.
  */
 import { createHash } from 'node:crypto';
-import { connect, headers, type NatsConnection } from 'nats';
 import { STREAM } from '../../../services/log/subjects.js';
 import type { NatsNodes } from './nats-nodes.js';
-import { connectionOptions } from './nats-users.js';
-import type { TestContainer } from './test-container.js';
 
-const REQUEST_MS = 5_000;
-const PIPELINED = 200;
-const NO_MESSAGE = 404;
+const STORE = `/data/jetstream/jetstream/REVCAST/streams/${STREAM}/msgs`;
+const LENGTH_MASK = 0x7fff_ffff;
+const SEQ_BYTES = 4;
+const RECORD_HEAD_BYTES = 22;
+const CHECKSUM_BYTES = 8;
+const REMOVED_SHIFT = 62n;
 
 export interface Replica {
   readonly node: string;
   readonly messages: number;
-  /** Over seq, subject, headers, time and payload of every message, in order. */
+  /** Over everything that is stored of every message, in order. */
   readonly hash: string;
 }
 
-/** Up to the stream's last seq, as its leader has it. */
 export async function readReplicas(nats: NatsNodes): Promise<Replica[]> {
-  const last = await lastSeq(nats);
-  const replicas: Replica[] = [];
-  for (const node of nats.nodes) {
-    const connection = await connectTo(nats, node);
-    try {
-      replicas.push({ node: node.name, ...(await readAll(connection, last)) });
-    } finally {
-      await connection.close();
-    }
-  }
-  return replicas;
+  await nats.current();
+  return Promise.all(
+    nats.nodes.map(async (node) => {
+      const files = await node.readFolder(STORE);
+      const blocks = [...files].filter(([name]) => name.endsWith('.blk'));
+      blocks.sort(([a], [b]) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
+      return { node: node.name, ...digest(blocks.map(([, bytes]) => bytes)) };
+    }),
+  );
 }
 
-function connectTo(nats: NatsNodes, node: TestContainer): Promise<NatsConnection> {
-  return connect({ servers: nats.clientUrl(node), ignoreClusterUpdates: true, ...connectionOptions('admin') });
-}
-
-async function lastSeq(nats: NatsNodes): Promise<number> {
-  const connection = await connectTo(nats, await nats.leader());
-  try {
-    const answer = await connection.request(`$JS.API.STREAM.INFO.${STREAM}`, '', { timeout: REQUEST_MS });
-    return answer.json<{ state: { last_seq: number } }>().state.last_seq;
-  } finally {
-    await connection.close();
-  }
-}
-
-async function readAll(connection: NatsConnection, last: number): Promise<Omit<Replica, 'node'>> {
+function digest(blocks: readonly Buffer[]): Omit<Replica, 'node'> {
   const hash = createHash('sha256');
   let messages = 0;
-  for (let first = 1; first <= last; first += PIPELINED) {
-    const seqs = Array.from({ length: Math.min(PIPELINED, last - first + 1) }, (_, index) => first + index);
-    for (const message of await Promise.all(seqs.map((seq) => readOne(connection, seq)))) {
-      if (message === undefined) continue;
-      messages += 1;
-      hash.update(message);
+  for (const block of blocks) {
+    for (let at = 0; at + RECORD_HEAD_BYTES + CHECKSUM_BYTES <= block.length;) {
+      const length = (block.readUInt32LE(at) & LENGTH_MASK) >>> 0;
+      if (length < RECORD_HEAD_BYTES + CHECKSUM_BYTES) throw new Error(`a record of ${length} bytes at ${at}`);
+      if (block.readBigUInt64LE(at + SEQ_BYTES) >> REMOVED_SHIFT === 0n) {
+        messages += 1;
+        hash.update(block.subarray(at, at + length - CHECKSUM_BYTES));
+      }
+      at += length;
     }
   }
   return { messages, hash: hash.digest('hex') };
-}
-
-/** Everything about it, as bytes; undefined where there is none (any more). */
-async function readOne(connection: NatsConnection, seq: number): Promise<Buffer | undefined> {
-  const subject = `$JS.API.DIRECT.GET.${STREAM}`;
-  const answer = await connection.request(subject, JSON.stringify({ seq }), { timeout: REQUEST_MS });
-  const head = answer.headers ?? headers();
-  if (head.code === NO_MESSAGE) return undefined;
-  if (head.code !== 0) throw new Error(`seq ${seq} was answered ${head.code} ${head.description}`);
-  const lines = head
-    .keys()
-    .sort()
-    .map((key) => `${key}: ${head.values(key).join(', ')}\n`);
-  return Buffer.concat([Buffer.from(`${lines.join('')}\n`), answer.data]);
 }

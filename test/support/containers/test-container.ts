@@ -14,6 +14,7 @@ const START_MS = 30_000;
 const PROBE_MS = 1_000;
 const STOP_GRACE_S = 30;
 const LOG_LINES = 10_000;
+const TAR_BLOCK_BYTES = 512;
 
 export interface ContainerFile {
   /** Where it is in the container. */
@@ -144,6 +145,13 @@ export class TestContainer {
     return (await engine()).container.exec(this.container, [...words]);
   }
 
+  /** The files of one of its folders, by name. */
+  async readFolder(folder: string): Promise<ReadonlyMap<string, Buffer>> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of await this.container.getArchive({ path: folder })) chunks.push(chunk as Buffer);
+    return filesOf(Buffer.concat(chunks));
+  }
+
   /** Out of the cluster's network: nothing is refused, nothing is reset, nothing comes. Published ports go on. */
   async cutOff(): Promise<void> {
     await this.network.disconnect({ Container: this.container.id });
@@ -219,4 +227,17 @@ function withoutFrames(raw: Buffer): string {
     at += 8 + length;
   }
   return Buffer.concat(texts).toString();
+}
+
+/** The files of a tar archive, by the last part of their names: blocks of 512 bytes, a head before each file. */
+function filesOf(archive: Buffer): ReadonlyMap<string, Buffer> {
+  const files = new Map<string, Buffer>();
+  for (let at = 0; at + TAR_BLOCK_BYTES <= archive.length;) {
+    const text = (from: number, to: number) => archive.toString('utf8', at + from, at + to).split('\0')[0] ?? '';
+    const [name, size, kind] = [text(0, 100), Number.parseInt(text(124, 136), 8) || 0, text(156, 157)];
+    const begin = at + TAR_BLOCK_BYTES;
+    if (kind === '0') files.set(name.split('/').at(-1) ?? '', archive.subarray(begin, begin + size));
+    at = begin + Math.ceil(size / TAR_BLOCK_BYTES) * TAR_BLOCK_BYTES;
+  }
+  return files;
 }
