@@ -39,4 +39,5 @@ cp package.json LICENSE "$context"
 cp -a deploy/image "$context/deploy"
 docker build -f deploy/Dockerfile --build-arg "BASE=$base" -t "$image" "$context" >"$context/log" 2>&1 ||
   { tail -n 20 "$context/log" >&2; exit 1; }
+docker image prune -f --filter label=dev.revcast.stage=build >/dev/null
 printf 'REVCAST_IMAGE=%s\n%s\n' "$image" "$images"
