@@ -6,7 +6,6 @@ import { Publisher } from '../../load/publisher.js';
 import { ComposeProject } from '../../support/containers/compose.js';
 import { sweep } from '../../support/containers/engine.js';
 import { faultSeed } from '../../support/containers/scenario.js';
-import { status } from '../../support/containers/test-container.js';
 import { freePort } from '../../support/free-port.js';
 import { Random } from '../../support/random.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -43,7 +42,14 @@ test(`[I5] Compose’s cluster serves clients through its balancer, and they los
   });
   await project.run('up', '-d', '--no-build');
   const balancer = `http://127.0.0.1:${ports.clients}`;
-  await waitFor(async () => (await status(`${balancer}/readyz`)) === 200, { timeoutMs: READY_MS, what: 'it is ready' });
+  const answering = new Set<string | null>();
+  const bothAnswer = async (): Promise<boolean> => {
+    const answer = await fetch(`${balancer}/readyz`).catch(() => undefined);
+    await answer?.arrayBuffer();
+    if (answer?.status === 200) answering.add(answer.headers.get('x-revcast-edge'));
+    return answering.size === 2;
+  };
+  await waitFor(bothAnswer, { timeoutMs: READY_MS, what: 'both edges answer through the balancer' });
   const notSent = ['exec', '-T', 'edge-1', 'cat', '/proc/sys/net/ipv4/tcp_notsent_lowat'];
   expect((await project.run(...notSent)).trim()).toBe('32768');
 
