@@ -136,7 +136,7 @@ export class Commands {
     }
     if (member !== undefined) {
       const answer = encoding.subscribed(id, room, { ...member.room.position, rev: member.cursor });
-      if (member.greeting instanceof Answers) member.greeting.texts.push(answer);
+      if (member.greeting instanceof Answers) this.answerLater(member.greeting, answer);
       else session.reply(answer);
       if (session.open) rename(member, id);
     } else if (joining !== undefined) {
@@ -144,6 +144,12 @@ export class Commands {
       joining.later.push(id);
     }
     return true;
+  }
+
+  /** A socket that takes nothing is not asked for more than a connection may wait for. */
+  private answerLater({ texts }: Answers, text: string): void {
+    if (texts.length >= MAX_ASKS) throw new RevcastError('overloaded', 'too many requests for one room');
+    texts.push(text);
   }
 
   private async join(session: Session, command: Subscribe, joining: Joining): Promise<void> {

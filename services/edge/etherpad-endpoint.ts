@@ -11,7 +11,7 @@ import { STATUS_CODES } from 'node:http';
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import { asError, RevcastError } from '../shared/errors.js';
 import type { EdgeParts } from './edge-parts.js';
-import { answer, errorBody, refuse } from './http-answer.js';
+import { answer, errorBody, refuse, type Headers } from './http-answer.js';
 import { EtherpadViewer, newSessionId } from './protocols/etherpad-viewer.js';
 import type { PadRooms } from './protocols/pad-rooms.js';
 import type { Conversation, Protocol } from './protocols/protocol.js';
@@ -57,6 +57,11 @@ export class EtherpadEndpoint implements SocketAccess {
   servePads(app: TemplatedApp, path: string): void {
     app.get(`${path}/:pad`, (response, request) => {
       this.onPad(response, request.getParameter(0) ?? '');
+    });
+    app.any(`${path}/:pad`, (response) => {
+      refuseRequest(response, new RevcastError('method_not_allowed', 'a pad is looked for with GET'), [
+        ['Allow', 'GET'],
+      ]);
     });
   }
 
@@ -164,7 +169,8 @@ export class EtherpadEndpoint implements SocketAccess {
       room = this.rooms.roomOf(decodeURIComponent(segment));
     } catch (error) {
       // Not percent-encoded UTF-8, or no pad's name.
-      const problem = error instanceof RevcastError ? error : new RevcastError('invalid_room', asError(error).message);
+      const malformed = "a pad's name in a URL is percent-encoded UTF-8";
+      const problem = error instanceof RevcastError ? error : new RevcastError('invalid_room', malformed);
       refuseRequest(response, problem);
       return;
     }
@@ -224,10 +230,10 @@ function refuseEngine(response: HttpResponse, error: { readonly code: number; re
   answer(response, '400 Bad Request', error);
 }
 
-function refuseRequest(response: HttpResponse, error: RevcastError): void {
+function refuseRequest(response: HttpResponse, error: RevcastError, headers: Headers = []): void {
   const { httpStatus, retryable } = error;
-  const headers = retryable ? ([['Retry-After', '1']] as const) : [];
-  answer(response, `${httpStatus} ${STATUS_CODES[httpStatus] ?? ''}`, errorBody(error), headers);
+  const more: Headers = retryable ? [['Retry-After', '1']] : [];
+  answer(response, `${httpStatus} ${STATUS_CODES[httpStatus] ?? ''}`, errorBody(error), [...headers, ...more]);
 }
 
 function endText(response: HttpResponse, text: string): void {

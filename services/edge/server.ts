@@ -92,10 +92,7 @@ export class Server {
       this.ready(response);
     });
     this.app.any('/*', (response) => {
-      const error = new RevcastError(
-        'not_found',
-        'nothing is served here; WebSockets are at /v1/ws, event streams at /v1/sse',
-      );
+      const error = new RevcastError('not_found', `nothing is served here; ${servedAt(parts)}`);
       answer(response, '404 Not Found', errorBody(error));
     });
   }
@@ -276,6 +273,13 @@ export class Server {
       },
     );
   }
+}
+
+function servedAt({ settings }: EdgeParts): string {
+  const places = ['WebSockets are at /v1/ws', 'event streams at /v1/sse'];
+  if (settings.blockbookRoom !== '') places.push('Blockbook at /websocket');
+  if (settings.etherpadRooms !== '') places.push('viewers of pads at /socket.io/');
+  return places.join(', ');
 }
 
 /** The plain protocol, with Blockbook's methods where a coin is configured. */

@@ -273,6 +273,10 @@ describe('messages of Etherpad', () => {
       expect(await viewer.untilClosed()).toMatchObject({ code: name === 'nobody' ? 4_404 : 4_400 });
       expect(viewer.packets.slice(-2)).toEqual(['42["message",{"accessStatus":"deny"}]', '41']);
     }
+    const returning = await connect();
+    returning.ready({ reconnect: true, client_rev: 0 }, 'nobody');
+    expect(await returning.untilClosed()).toMatchObject({ code: 4_404 });
+    expect((await fetch(`${edge.url}/p/notes`, { method: 'POST' })).status).toBe(405);
     expect((await edge.log.heads(['pad:nobody'])).get('pad:nobody')).toBeNull();
     await othersGoOn();
   });

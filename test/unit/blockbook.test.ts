@@ -99,6 +99,23 @@ describe('subscribing to blocks', () => {
     expect(told(viewer)).toEqual([...['0', '1', '2'].map((id) => `${id} ${SUBSCRIBED}`), '2 1 0xa1']);
   });
 
+  it('[B2] again and again on a socket that takes nothing: so many are answered, the others overloaded', async () => {
+    const edge = new BlockEdge();
+    await edge.viewer('9');
+    const viewer = edge.connect();
+    viewer.socket.kernelFree = 0;
+    edge.say(viewer, { id: 'x', method: 'getInfo' });
+    await edge.edge.clock.advance(50);
+    for (let id = 0; id < 1_000; id += 1) edge.say(viewer, { ...SUBSCRIBE, id: String(id) });
+    await edge.edge.clock.advance(50);
+    viewer.socket.kernelFree = Infinity;
+    viewer.socket.take(1_000_000);
+    await edge.edge.clock.advance(50);
+    const answers = told(viewer).slice(1);
+    expect(answers.filter((each) => each.endsWith(SUBSCRIBED))).toHaveLength(48);
+    expect(answers.filter((each) => each.includes('overloaded'))).toHaveLength(952);
+  });
+
   it('[B2] again while the room cannot be opened: all are refused', async () => {
     const edge = new BlockEdge();
     edge.edge.live.ready = Promise.reject(new RevcastError('log_unavailable', 'away'));

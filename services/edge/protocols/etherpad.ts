@@ -92,13 +92,18 @@ export function refusalOf(error: RevcastError): Telling {
 }
 
 function noChanges(position: ClientPosition): string {
+  if (position.epoch === '') throw noSuchPad();
   const data = { type: 'CLIENT_RECONNECT', noChanges: true, newRev: position.rev };
   return eventPacket(MESSAGE, { type: 'COLLABROOM', data }, positionText(position));
 }
 
+function noSuchPad(): RevcastError {
+  return new RevcastError('not_found', 'there is no such pad');
+}
+
 /** CLIENT_VARS, behind the first byte: what Etherpad's own client reads of it, without anything to write with. */
 function clientVars(pad: string, position: ClientPosition, snapshot: Snapshot | null): Buffer {
-  if (position.epoch === '') throw new RevcastError('not_found', 'there is no such pad');
+  if (position.epoch === '') throw noSuchPad();
   const content = snapshot === null ? EMPTY_PAD : parsePadSnapshot(snapshot.data);
   if (content === null || attributesMissing(content.initialAttributedText.attribs, content.apool)) {
     throw new RevcastError('not_a_pad', "the room's snapshot is not of a pad");
