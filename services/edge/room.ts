@@ -41,6 +41,8 @@ export class Room implements FeedListener {
 
   /** The flusher's own marks: in its queue, next member to visit, members left to visit. */
   queued = false;
+  /** Monotonic milliseconds at which it was marked, while it is queued. */
+  dirtySince = 0;
   nextVisit = 0;
   visitsLeft = 0;
 

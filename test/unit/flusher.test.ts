@@ -233,6 +233,30 @@ describe('slices', () => {
     await settle(40);
     for (const client of large) expect(revsTold(client, 'large')).toEqual(revsFrom(1, 30));
   });
+
+  it('[F10] who joins, or goes on, does not wait for a room that never comes to its end, nor does another room', async () => {
+    const edge = new EdgeHarness();
+    const large = await members(edge, 400, 'large');
+    const [small] = await members(edge, 1, 'small');
+    for (const { socket } of large)
+      socket.beforeWrite = () => {
+        edge.clock.skip(1);
+      };
+    const [largeRoom, smallRoom] = [edge.history('large'), edge.history('small')];
+    for (let i = 1; i <= 5; i += 1) {
+      await edge.publish(largeRoom);
+      await turn();
+    }
+    const joining = Array.from({ length: 20 }, () => edge.connect());
+    const before = writesOf(large);
+    for (const client of joining) edge.subscribe(client, { room: 'large', since: 'now' });
+    await edge.publish(largeRoom);
+    await edge.publish(smallRoom);
+    await turn();
+    expect(small === undefined ? [] : revsTold(small, 'small')).toEqual([1]);
+    expect(joining.filter((client) => told(client).length > 0)).toHaveLength(20);
+    expect(writesOf(large) - before).toBeLessThanOrEqual(2 * LOOK);
+  });
 });
 
 describe('members that come, go and fail during a round', () => {
