@@ -47,11 +47,15 @@ export class BareUser {
     void this.listen();
   }
 
-  static async connect(server: NatsServer, user: NatsUser): Promise<BareUser> {
+  static async connect(
+    server: Pick<NatsServer, 'url'>,
+    user: NatsUser,
+    password = passwordOf(user),
+  ): Promise<BareUser> {
     const connection = await connect({
       servers: server.url,
       user,
-      pass: passwordOf(user),
+      pass: password,
       inboxPrefix: `_INBOX_${user}`,
       reconnect: false,
       noAsyncTraces: true,

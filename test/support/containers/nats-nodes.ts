@@ -10,7 +10,7 @@ import { image } from './engine.js';
 import { deployedFiles, readDeployedFiles, serverPasswords } from './nats-users.js';
 import { TestContainer } from './test-container.js';
 
-const CLIENTS = 4222;
+export const CLIENT_PORT = 4222;
 const ROUTES = 6222;
 const MONITOR = 8222;
 const FOLDER = '/etc/nats';
@@ -46,7 +46,7 @@ export class NatsNodes {
 
   /** As NATS_URL has it, inside the cluster's network. */
   get url(): string {
-    return NAMES.map((name) => `nats://${name}:${CLIENTS}`).join(',');
+    return NAMES.map((name) => `nats://${name}:${CLIENT_PORT}`).join(',');
   }
 
   /** Resolves when each node takes the group to have three members. */
@@ -110,7 +110,7 @@ function startNode(name: string, network: StartedNetwork): Promise<TestContainer
   const routes = NAMES.filter((other) => other !== name).map((other) => `"nats://${other}:${ROUTES}"`);
   // Neither clients nor other nodes are told of addresses on the bridge: a node that is cut off is cut off.
   const config = `server_name: ${name}
-listen: "0.0.0.0:${CLIENTS}"
+listen: "0.0.0.0:${CLIENT_PORT}"
 http: "0.0.0.0:${MONITOR}"
 cluster { name: revcast, listen: "0.0.0.0:${ROUTES}", advertise: "${name}:${ROUTES}", no_advertise: true, routes: [${routes.join(', ')}] }
 ${deployedFiles.map((file) => `include ./${file}`).join('\n')}
@@ -122,7 +122,7 @@ ${deployedFiles.map((file) => `include ./${file}`).join('\n')}
     command: ['-c', CONFIG],
     env: serverPasswords(),
     files: [{ path: CONFIG, content: config }, ...readDeployedFiles(FOLDER)],
-    ports: [MONITOR, CLIENTS],
+    ports: [MONITOR, CLIENT_PORT],
     startedPath: '/varz',
   });
 }

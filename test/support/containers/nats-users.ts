@@ -14,7 +14,7 @@ export type NatsUser = (typeof USERS)[number];
 /** The server reads a value from the environment as it reads its configuration: what begins with a digit may be a number. */
 const passwords = new Map<NatsUser, string>(USERS.map((user) => [user, `p${randomBytes(16).toString('hex')}`]));
 
-function password(user: NatsUser): string {
+export function password(user: NatsUser): string {
   return passwords.get(user) ?? '';
 }
 
