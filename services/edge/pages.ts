@@ -183,7 +183,7 @@ export class Pages {
     const last = entries.at(-1);
     const reached = last === undefined ? start - 1 : lastRev(last);
     const isCut = reached >= start && reached < end && reached < (head?.rev ?? 0);
-    if (isCut) this.grid.note(history, start, reached - start + 1);
+    if (isCut) this.grid.note(history, start, reached);
     const page = pageOf(entries, start, {
       end: isCut ? Math.min(reached, this.grid.spanOf(history, start).lastRev) : reached,
       isComplete: isCut || reached === end,

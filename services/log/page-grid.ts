@@ -5,9 +5,10 @@
  *   1 ──────────────── 200        all small: one page
  *   1 ── 50 ── 100 ─── 200        what is in the first hundred is large: three
  *
- * Who was told by the log how many revisions fit from where a page begins notes it, and all who ask then get the
- * same smaller page. So nobody reads more than about one page that it does not need, however large the revisions are, and
- * wherever it begins. Limit: MAX_CUTS; beyond it all is found out anew.
+ * Who was told by the log how far a page reaches notes it, and all who ask then get the same smaller page. So nobody
+ * reads more than a few pages that it does not need, however large the revisions are, and wherever it begins. Where the
+ * oldest kept revision is inside a page, that page begins with it, and all others are where they were.
+ * Limit: MAX_CUTS; beyond it all is found out anew.
  */
 const MAX_CUTS = 50_000;
 
@@ -18,7 +19,7 @@ export interface PageSpan {
 }
 
 export class PageGrid {
-  /** How many revisions fit, by history and where the page begins; only of pages that were cut. */
+  /** How many revisions the page has at most, by history and where it begins; only of pages that were cut. */
   private readonly cuts = new Map<string, number>();
 
   constructor(private readonly pageRevisions: number) {}
@@ -39,11 +40,15 @@ export class PageGrid {
     return { firstRev, lastRev: firstRev + size - 1 };
   }
 
-  /** From `firstRev` on only `count` revisions, at least one, fit a page. */
-  note(history: string, firstRev: number, count: number): void {
+  /**
+   * What is read from `rev` on fits a page only up to `end`, not less than `rev`: the page that `rev` is in, which may begin
+   * before it, is halved until it ends there or earlier.
+   */
+  note(history: string, rev: number, end: number): void {
     if (this.cuts.size >= MAX_CUTS) this.cuts.clear();
-    const name = cutName(history, firstRev);
-    this.cuts.set(name, Math.max(1, Math.min(count, this.cuts.get(name) ?? count)));
+    for (let span = this.spanOf(history, rev); span.lastRev > end; span = this.spanOf(history, rev)) {
+      this.cuts.set(cutName(history, span.firstRev), Math.ceil((span.lastRev - span.firstRev + 1) / 2));
+    }
   }
 
   clear(): void {

@@ -150,6 +150,11 @@ export class CachedLog implements PageSource {
     const end = Math.min(head.rev, fromRev + options.limit - 1);
     let { hint } = options;
     for (let rev = fromRev; rev <= end; rev = (lastRevOf(collector.entries) ?? 0) + 1) {
+      const newest = this.tailBehind(room, rev, options, collector.entries.at(-1));
+      if (newest !== undefined) {
+        for (const entry of newest) if (!collector.add(entry)) break;
+        break;
+      }
       const entries = await this.page(room, rev, hint, { head, extent });
       if (entries === undefined || !covers(entries, rev)) break;
       if (!entries.every((entry) => collector.add(entry))) break;
@@ -158,6 +163,19 @@ export class CachedLog implements PageSource {
     // Older than what is kept, of another numbering, or cut before the asked revision: the log itself says what it is.
     if (collector.entries.length === 0) return this.readLog(room, fromRev, options);
     return { kind: 'entries', entries: collector.entries, head: this.tail.head(room) ?? head };
+  }
+
+  /** What the tail holds from `rev` on, where that is right behind `last`, which the log was just found to keep. */
+  private tailBehind(
+    room: string,
+    rev: number,
+    options: RangeOptions,
+    last: Entry | undefined,
+  ): readonly Entry[] | undefined {
+    const held = last === undefined ? undefined : this.tail.entries(room, rev, options);
+    const next = held?.[0];
+    if (next === undefined || last === undefined || next.epoch !== last.epoch) return undefined;
+    return next.seq === last.seq || next.previousSeq === last.seq ? held : undefined;
   }
 
   /** The entries of the page that holds `rev`, as the log has them at the extent or later; undefined where it is none. */
