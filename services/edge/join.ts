@@ -4,6 +4,7 @@
  * `history_truncated`.
  */
 import { RevcastError } from '../shared/errors.js';
+import type { Head } from '../log/log.js';
 import type { ClientPosition } from '../revision/contract.js';
 import type { EdgeParts } from './edge-parts.js';
 import type { PageAnswer } from './pages.js';
@@ -143,7 +144,7 @@ function startInAnswer(room: Room, since: ClientPosition, answer: PageAnswer): S
       throw brokenError('epoch_changed', room.position);
     case 'truncated':
       if (answer.firstRev > since.rev + 1) throw brokenError('history_truncated', answer.head, answer.firstRev);
-      return { cursor: since.rev, tag: since.tag ?? '' };
+      return startBeforeOldest(room, since, answer.head);
     case 'page': {
       if (since.rev === 0) return startAtZero(room, since, answer.page.get(1));
       const tag = answer.page.get(since.rev)?.revision.tag;
@@ -158,4 +159,13 @@ function startInAnswer(room: Room, since: ClientPosition, answer: PageAnswer): S
       return { cursor: since.rev, tag };
     }
   }
+}
+
+/** The position is right before the oldest kept revision: its tag is known only where it is the head, or in the ring. */
+function startBeforeOldest(room: Room, since: ClientPosition, head: Head): Start {
+  const tag = head.epoch === since.epoch && head.rev === since.rev ? head.tag : room.tagAt(since.rev);
+  if (tag !== undefined && since.tag !== undefined && since.tag !== tag) {
+    throw brokenError('epoch_changed', room.position);
+  }
+  return { cursor: since.rev, tag: tag ?? since.tag ?? '' };
 }

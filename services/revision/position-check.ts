@@ -50,7 +50,9 @@ export function judge({ after, from }: ReadPoint, range: Range): Verdict {
       return epoch === null ? { kind: 'at_head', head: null } : ELSEWHERE;
     case 'truncated':
       if (after === null || (epoch !== null && epoch !== range.head.epoch)) return ELSEWHERE;
-      if (from === 'position' && range.firstRev === after.rev + 1) return { kind: 'tag_gone' };
+      if (from === 'position' && range.firstRev === after.rev + 1) {
+        return range.head.rev === after.rev ? atHead(after, range.head) : { kind: 'tag_gone' };
+      }
       return { kind: 'truncated', firstRev: range.firstRev, head: range.head };
     case 'entries':
       if (epoch !== null && epoch !== range.head.epoch) return ELSEWHERE;
@@ -59,7 +61,7 @@ export function judge({ after, from }: ReadPoint, range: Range): Verdict {
       }
       return from === 'position' && after !== null
         ? judgeFromPosition(after, range.entries, range.head)
-        : judgeFromNext(after?.rev ?? null, range.entries, range.head);
+        : judgeFromNext(after, range.entries, range.head);
   }
 }
 
@@ -70,25 +72,31 @@ function judgeFromPosition(after: ClientPosition, entries: readonly Entry[], hea
   if (first.tag !== after.tag) return REWRITTEN;
   const behind = lastRev(first) === after.rev ? [] : [cutEntry(first, after.rev + 1, first.revisions.length - 1)];
   const following = [...behind, ...entries.slice(1)];
-  if (following.length > 0) return judgeFromNext(after.rev, following, head);
+  if (following.length > 0) return judgeFromNext(after, following, head);
   return head.rev > after.rev ? { kind: 'read_behind', hint: first.seq } : { kind: 'at_head', head };
 }
 
-function judgeFromNext(afterRev: number | null, entries: readonly Entry[], head: Head): Verdict {
+function judgeFromNext(after: ClientPosition | null, entries: readonly Entry[], head: Head): Verdict {
   const first = entries[0];
   // From the oldest kept on there is nothing where the room has only the snapshot that it began with.
   if (first === undefined) {
-    return afterRev === null || head.rev === afterRev ? { kind: 'at_head', head } : ELSEWHERE;
+    if (after === null) return { kind: 'at_head', head };
+    return head.rev === after.rev ? atHead(after, head) : ELSEWHERE;
   }
   // A numbering that began while this was read: none of it belongs behind the position.
   if (first.epoch !== head.epoch) return ELSEWHERE;
   const same = entries.filter((entry) => entry.epoch === first.epoch);
-  let expected = afterRev === null ? first.firstRev : afterRev + 1;
+  let expected = after === null ? first.firstRev : after.rev + 1;
   for (const entry of same) {
     if (entry.firstRev !== expected) throw holeError(entry, expected);
     expected = lastRev(entry) + 1;
   }
   return { kind: 'follows', entries: same, head: newerHead(head, same) };
+}
+
+/** The head is the position: its tag says whether it is the same revision, also where its entry is not kept. */
+function atHead(after: ClientPosition, head: Head): Verdict {
+  return hasTag(after) && after.tag !== head.tag ? REWRITTEN : { kind: 'at_head', head };
 }
 
 /** Whether a room that has all from revision 1 on began with a snapshot, at revision 0: there was a time before it. */

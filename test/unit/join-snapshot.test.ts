@@ -55,6 +55,21 @@ function given(rev: number): string {
 
 const fromSnapshot = { since: 'snapshot' } as const;
 
+describe('a subscribe since the base of a room', () => {
+  it('[D4] with another tag is told epoch_changed; its own tag is told where the client names none', async () => {
+    const { edge, begun } = await edgeBegunAt(150);
+    const { epoch, tag } = begun;
+    const wrong = await edge.subscriber({ since: { epoch, rev: 150, tag: '00000000' } });
+    expect(errorOf(wrong)).toMatchObject({ code: 'epoch_changed', head: { epoch, rev: 150, tag } });
+    for (const since of [
+      { epoch, rev: 150 },
+      { epoch, rev: 150, tag },
+    ]) {
+      expect(answerOf(await edge.subscriber({ since }))).toMatchObject({ subscribed: true, epoch, rev: 150, tag });
+    }
+  });
+});
+
 describe('a subscribe since the snapshot', () => {
   it('[S8] is answered with it, and what follows comes from there on, each once', async () => {
     const { edge, history } = await edgeOver(5, 3);

@@ -114,6 +114,13 @@ describe('ranges of a room that begins with a snapshot', () => {
     expect(await known(base)).toEqual([]);
     expect(await known({ epoch: 'another', rev: 0 })).toMatchObject([{ head: { epoch: base.epoch } }]);
   });
+
+  it('[D4] [R2] another tag at the base is another history where the base is the head', async () => {
+    const { range, base } = await begunAt(150);
+    const head = { epoch: base.epoch, rev: 150, tag: base.tag };
+    expect(await range(base)).toMatchObject({ kind: 'entries', entries: [], head });
+    expect(await range({ ...base, tag: '00000000' })).toMatchObject({ kind: 'epoch_changed', head });
+  });
 });
 
 describe('a snapshot', () => {
