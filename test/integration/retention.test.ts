@@ -147,6 +147,33 @@ describe('what is removed', () => {
     }
   });
 
+  it.each([
+    { to: 5, what: 'that only moved up does not' },
+    { to: 2, what: 'of an older revision than the cut was looked for with holds the removal up' },
+  ])('[G2] a snapshot that is put before the removal $what', async ({ to }) => {
+    const room = `moving-${to}`;
+    await fill(room, ages(90, 80, 70, 60, 50, 40));
+    const first = to === 2 ? undefined : await now.log.putSnapshot(room, { rev: 3, data: Buffer.from('"first"') });
+    let looks = 0;
+    class MovingApi extends JetStreamApi {
+      override async call(...asked: Parameters<JetStreamApi['call']>): ReturnType<JetStreamApi['call']> {
+        const isLook = asked[0] === 'STREAM.INFO.REVISIONS' && JSON.stringify(asked[1]) === '{}';
+        if (isLook && ++looks === 1) await now.log.putSnapshot(room, { rev: to, data: Buffer.from('"moved"') });
+        return super.call(...asked);
+      }
+    }
+    const moving = new Retention(new MovingApi(link, 5_000));
+    try {
+      const removed = await moving.enforce({ room, entries: 6 }, rule(1), false);
+      // With the first snapshot's cut at once: one look before the removal, one behind it. Else it is looked for anew.
+      expect([removed.entries, looks]).toEqual(first === undefined ? [2, 3] : [3, 2]);
+      expect(await bounds(room)).toEqual([first === undefined ? 3 : 4, 6]);
+      expect(await now.log.snapshot(room)).toMatchObject({ rev: to });
+    } finally {
+      moving.close();
+    }
+  });
+
   it(`[G1] finds the place in rooms of any shape, as reading everything would (seed ${seed})`, async () => {
     const random = new Random(seed);
     const shapes = new Map<string, { hours: number; revisions: number }[]>();

@@ -184,11 +184,12 @@ export class Retention {
 
   /**
    * null: the connection broke since the cut was looked for, so the seq may mean something else now; or a snapshot was put
-   * meanwhile, which needs what follows it. That is looked at last: whoever puts one later sees that it is not followed.
+   * meanwhile, which needs what follows it (one that only moved up needs less). That is looked at last: whoever puts one
+   * later sees that it is not followed.
    */
   private async purge(room: string, { keepFrom, covered, newest, breaks }: Cut): Promise<Removed | null> {
     const before = (await this.info({})).state;
-    if ((await this.coveredRev(room, newest)) !== covered || this.breaks !== breaks) return null;
+    if ((await this.coveredRev(room, newest)) < covered || this.breaks !== breaks) return null;
     const request = { filter: storedSubject(room), seq: keepFrom };
     const { purged } = (await this.api.call(`STREAM.PURGE.${STREAM}`, request)) as { purged: number };
     const after = (await this.info({})).state;
