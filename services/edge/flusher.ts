@@ -29,7 +29,7 @@ import type { Session } from './session.js';
 
 /** How long a slice may write before the event loop gets its turn, in milliseconds: to rooms that became dirty, … */
 const ROOMS_MS = 4;
-/** … to rooms that stay dirty, where nobody waits to go on, … */
+/** … where rooms follow each other without end, … */
 const SATURATED_MS = 1;
 /** … and to sessions that go on: where no room is dirty; beside rooms that are; beside rooms that stay so. */
 const RESUMED_MS = { idle: 1, busy: 0.5, saturated: 2 } as const;
@@ -124,7 +124,7 @@ export class Flusher {
     }
     if (staysDirty) {
       resumedMs = RESUMED_MS.saturated;
-      this.visitRooms(this.saturated, this.resumed.length > 0 ? 0 : SATURATED_MS);
+      this.visitRooms(this.saturated, 0);
     }
     this.visitResumed(resumedMs);
     if (this.rooms.length + this.saturated.length + this.resumed.length > 0) this.schedule(setImmediate);

@@ -1,6 +1,6 @@
 /**
  * Whether the revision service can be asked at all. When nobody answers (NATS says so at once; or MANY_TIMEOUTS requests
- * in a row had no answer), requests are refused for a pause, and after each pause one goes, to find out: so an outage
+ * in a row had no answer, and nobody had one for as long as a request may take), requests are refused for a pause, and after each pause one goes, to find out: so an outage
  * costs the asker no waiting and NATS no storm.
  *
  *   answering ──nobody──▶ paused ──pause over──▶ trying (one request) ──answer──▶ answering
@@ -9,7 +9,7 @@
 import type { RequestFailure } from '../log/jetstream/request-error.js';
 import type { Clock } from '../shared/clock.js';
 
-/** One hung replica of several makes single requests time out, not many in a row. */
+/** One hung replica of several makes requests time out, many of them where many are under way; but others are answered meanwhile. */
 const MANY_TIMEOUTS = 8;
 /** Half of the pause to all of it, at random. */
 const MIN_PAUSE_MS = 100;
@@ -24,8 +24,13 @@ export class Outage {
   private state: State = { kind: 'answering' };
   /** In a row. */
   private timeouts = 0;
+  private answeredAt = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly clock: Clock) {}
+  constructor(
+    private readonly clock: Clock,
+    /** How long a request may take. */
+    private readonly timeoutMs: number,
+  ) {}
 
   /** Whether a request may go now. One that may must be reported with `answered` or `failed`. */
   admits(): boolean {
@@ -44,6 +49,7 @@ export class Outage {
   /** Somebody is there. */
   answered(): void {
     this.timeouts = 0;
+    this.answeredAt = this.clock.monotonic();
     this.state = { kind: 'answering' };
   }
 
@@ -52,7 +58,7 @@ export class Outage {
     this.timeouts = failure === 'timed_out' ? this.timeouts + 1 : 0;
     switch (this.state.kind) {
       case 'answering':
-        if (failure !== 'no_responders' && this.timeouts < MANY_TIMEOUTS) return false;
+        if (failure !== 'no_responders' && !this.isSilent) return false;
         this.pause(MIN_PAUSE_MS);
         return true;
       case 'trying':
@@ -61,6 +67,10 @@ export class Outage {
       case 'paused':
         return false;
     }
+  }
+
+  private get isSilent(): boolean {
+    return this.timeouts >= MANY_TIMEOUTS && this.clock.monotonic() - this.answeredAt >= this.timeoutMs;
   }
 
   private pause(pauseMs: number): void {

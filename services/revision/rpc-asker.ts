@@ -3,27 +3,27 @@
  *
  *   ask ──in an outage, or too many wait──▶ fails at once
  *    ▼
- *   waiting ──a place is free──▶ attempt ─┬─ no answer after `hedgeMs`: the same request again; the first answer wins
+ *   waiting ──a place is free──▶ attempt ─┬─ it is late (hedging.ts): the same request again; the first answer wins
  *                                   ▲     └─ fails for now ─┐
  *                                   └── ATTEMPTS, with a wait ┘
  *
  * A hung replica stays in the queue group, and a second try may meet it again by chance: several requests, a little after
- * each other, are unlikely to meet no other, and cost a fraction of the timeout. Limits: HEDGES of one attempt; `maxUnderWay` calls at once, `maxWaiting`
- * behind them for MAX_WAIT_MS, then `overloaded`; HEDGES_PER_SECOND, so that a slow service is not asked twice as much.
+ * each other, are unlikely to meet no other, and cost a fraction of the timeout. Limits: HEDGES of one attempt; `maxUnderWay`
+ * calls at once, `maxWaiting` behind them for MAX_WAIT_MS, then `overloaded`.
  */
 import type { NatsLink } from '../log/jetstream/nats-link.js';
 import { RequestError } from '../log/jetstream/request-error.js';
 import { sleep, type Clock } from '../shared/clock.js';
 import { asError, RevcastError } from '../shared/errors.js';
+import { Hedging } from './hedging.js';
 import { Outage } from './outage.js';
 
 const ATTEMPTS = 2;
 /** The wait before another try is half of this to all of it, at random. */
 const RETRY_WAIT_MS = 100;
 const MAX_WAIT_MS = 5_000;
-/** Of one attempt: with one of two replicas hung, 1 attempt in 16 meets only that one. */
-const HEDGES = 3;
-const HEDGES_PER_SECOND = 20;
+/** Of one attempt: with one of two replicas hung, 1 attempt in 128 meets only that one. */
+const HEDGES = 6;
 
 export interface RpcAskerLimits {
   /** Of one attempt. */
@@ -57,12 +57,11 @@ export class RpcAsker {
   /** In order. */
   private readonly waiting = new Set<Waiting>();
   private readonly outage: Outage;
-  private hedgesLeft = HEDGES_PER_SECOND;
-  private hedgesCountedAt: number;
+  private readonly hedging: Hedging;
 
   constructor(private readonly parts: RpcAskerParts) {
-    this.outage = new Outage(parts.clock);
-    this.hedgesCountedAt = parts.clock.monotonic();
+    this.outage = new Outage(parts.clock, parts.limits.timeoutMs);
+    this.hedging = new Hedging(parts.clock, parts.limits);
   }
 
   /** The decoded reply. Throws `log_unavailable`, `overloaded`, and what `decode` throws. */
@@ -118,7 +117,8 @@ export class RpcAsker {
 
   /** One request, and further ones while it is late. Ends with the first answer, or when no request is left open. */
   private attempt<T>(call: Call<T>): Promise<T> {
-    const { timeoutMs, hedgeMs } = this.parts.limits;
+    const { clock, limits } = this.parts;
+    const endMs = clock.monotonic() + limits.timeoutMs;
     return new Promise((resolve, reject) => {
       let open = 0;
       let cancelHedge: (() => void) | undefined;
@@ -138,19 +138,21 @@ export class RpcAsker {
         );
       };
       const hedgeLater = (hedge: number): void => {
-        const leftMs = timeoutMs - hedge * hedgeMs;
-        if (hedgeMs === 0 || hedge > HEDGES || leftMs <= 0) return;
-        cancelHedge = this.parts.clock.after(hedgeMs, () => {
-          if (this.mayHedge()) send(leftMs);
+        const { delayMs } = this.hedging;
+        if (delayMs === undefined || hedge > HEDGES || clock.monotonic() + delayMs >= endMs) return;
+        cancelHedge = clock.after(delayMs, () => {
+          const leftMs = endMs - clock.monotonic();
+          if (leftMs > 0 && this.hedging.take()) send(leftMs);
           hedgeLater(hedge + 1);
         });
       };
-      send(timeoutMs);
+      send(limits.timeoutMs);
       hedgeLater(1);
     });
   }
 
   private async send<T>({ subject, request, decode }: Call<T>, timeoutMs: number): Promise<T> {
+    const sentAt = this.parts.clock.monotonic();
     let reply: Uint8Array;
     try {
       reply = await this.parts.link.request(subject, request, timeoutMs);
@@ -159,22 +161,13 @@ export class RpcAsker {
       throw error;
     }
     this.outage.answered();
+    this.hedging.answered(this.parts.clock.monotonic() - sentAt);
     return decode(reply);
   }
 
   private giveUpWaiting(): void {
     for (const { reject } of this.waiting) reject(nobodyAnswers());
     this.waiting.clear();
-  }
-
-  private mayHedge(): boolean {
-    const now = this.parts.clock.monotonic();
-    const earned = ((now - this.hedgesCountedAt) / 1_000) * HEDGES_PER_SECOND;
-    this.hedgesLeft = Math.min(HEDGES_PER_SECOND, this.hedgesLeft + earned);
-    this.hedgesCountedAt = now;
-    if (this.hedgesLeft < 1) return false;
-    this.hedgesLeft -= 1;
-    return true;
   }
 }
 

@@ -41,7 +41,7 @@ export const revisionClientSettings = {
   },
   revisionHedgeMs: {
     env: 'REVISION_HEDGE_MS',
-    help: 'a request without an answer for so long is sent again, up to three times, to any replica; the first answer counts; 0: never',
+    help: 'a request without an answer for so long, or for less where answers come quickly, is sent again, to any replica; the first answer counts; 0: never',
     parse: whole('ms', 0, 60_000),
     fallback: 300,
     value: 'ms',
