@@ -55,6 +55,8 @@ const HISTORY_CODES: ReadonlySet<string> = new Set(['epoch_changed', 'history_tr
 export class FleetClient {
   /** Answers that ended a subscription, with their room. */
   readonly refusals: Refusal[] = [];
+  /** Codes after which it asked for a subscription again. */
+  readonly retries: string[] = [];
   reconnects = 0;
   private socket: WebSocket | undefined;
   private readonly positions = new Map<string, RoomPosition>();
@@ -183,6 +185,7 @@ export class FleetClient {
   private onRefusal(room: string, code: string): void {
     const socket = this.socket;
     if (RETRY_CODES.has(code)) {
+      this.retries.push(code);
       this.later(() => {
         if (this.socket === socket) this.subscribe(room);
       });
