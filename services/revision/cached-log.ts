@@ -30,7 +30,7 @@ import { ExtentAsker, type Asked } from './extent-asker.js';
 import { KeptEntries } from './kept-entries.js';
 import { LogReads } from './log-reads.js';
 import { LogTail } from './log-tail.js';
-import { PageCache } from './page-cache.js';
+import { PageCache, type PageRead } from './page-cache.js';
 import type { PageSource } from './service.js';
 import type { revisionSettings } from './settings.js';
 
@@ -155,8 +155,14 @@ export class CachedLog implements PageSource {
         for (const entry of newest) if (!collector.add(entry)) break;
         break;
       }
-      const entries = await this.page(room, rev, hint, { head, extent });
-      if (entries === undefined || !covers(entries, rev)) break;
+      const page = await this.page(room, rev, hint, { head, extent });
+      if (page === undefined) break;
+      if (page.kind === 'truncated') {
+        if (collector.entries.length > 0) break;
+        return this.heeded(room, head, { kind: 'truncated', firstRev: page.firstRev, head: page.head });
+      }
+      const { entries } = page;
+      if (!covers(entries, rev)) break;
       if (!entries.every((entry) => collector.add(entry))) break;
       hint = entries.at(-1)?.seq;
     }
@@ -178,18 +184,22 @@ export class CachedLog implements PageSource {
     return next.seq === last.seq || next.previousSeq === last.seq ? held : undefined;
   }
 
-  /** The entries of the page that holds `rev`, as the log has them at the extent or later; undefined where it is none. */
+  /**
+   * The entries of the page that holds `rev`, as the log has them at the extent or later, or that the log, read after that, does not
+   * keep `rev` any more; undefined where neither is known.
+   */
   private async page(
     room: string,
     rev: number,
     hint: number | undefined,
     { head, extent }: { head: Head; extent: LogExtent },
-  ): Promise<readonly Entry[] | undefined> {
+  ): Promise<Exclude<PageRead, { kind: 'empty' }> | undefined> {
     const { epoch } = head;
     const read = await this.pages.read(room, epoch, rev, hint);
-    const entries = read.kind === 'entries' && isOf(epoch, read.entries) ? read.entries : undefined;
-    const [first] = entries ?? [];
-    if (first === undefined || !read.early || (await this.kept.has(first, extent))) return entries;
+    if (read.kind === 'truncated') return read.early || read.firstRev <= rev ? undefined : read;
+    if (read.kind === 'empty' || !isOf(epoch, read.entries)) return undefined;
+    const [first] = read.entries;
+    if (first === undefined || !read.early || (await this.kept.has(first, extent))) return read;
     this.pages.forget(room, epoch, rev);
     return undefined;
   }
@@ -197,11 +207,14 @@ export class CachedLog implements PageSource {
   private async readLog(room: string, fromRev: number | 'first', options: RangeOptions): Promise<Range> {
     const before = this.tail.head(room);
     const range = await this.reads.range(room, fromRev, options);
-    if (before !== undefined) {
-      if (range.kind === 'empty') this.tail.remove(room, before.seq);
-      // The newest entry that was received is gone, and the room is not: memory has it wrong until it begins again.
-      else if (range.head.seq < before.seq) this.tail.distrust();
-    }
+    return before === undefined ? range : this.heeded(room, before, range);
+  }
+
+  /** What the log answered, held against the head that memory had before. */
+  private heeded(room: string, before: Head, range: Range): Range {
+    if (range.kind === 'empty') this.tail.remove(room, before.seq);
+    // The newest entry that was received is gone, and the room is not: memory has it wrong until it begins again.
+    else if (range.head.seq < before.seq) this.tail.distrust();
     return range;
   }
 

@@ -33,7 +33,7 @@ interface PageQuery {
 /** What the log answered. */
 export type PageRead = (
   | { readonly kind: 'entries'; readonly entries: readonly Entry[] }
-  | { readonly kind: 'truncated'; readonly firstRev: number }
+  | Extract<Range, { kind: 'truncated' }>
   | { readonly kind: 'empty' }
 ) & {
   /** The read of the log began before this was asked for. */

@@ -153,6 +153,20 @@ describe('the log in memory', () => {
     expect(counters).toMatchObject({ logReads: 1, pageReads: pageReads + 1 });
   });
 
+  it('[R6] who asks below the oldest kept revision costs one read of the log', async () => {
+    const store = new MemoryStore(300);
+    const { log, cached, counters } = await start({ store, tail: 0 });
+    for (let rev = 1; rev <= 800; rev += 1) await appendEntry(log, 'room', rev, 1);
+    await cached.heads([]);
+    const truth = await log.range('room', 1, ALL);
+    expect(truth.kind).toBe('truncated');
+    for (const rev of [1, 201]) {
+      const { logReads } = counters;
+      expect(await cached.range('room', rev, ALL)).toEqual(truth);
+      expect(counters.logReads).toBe(logReads + 1);
+    }
+  });
+
   it('[R6] pages are bounded in bytes: the longest unused goes first', async () => {
     const { log, cached, counters } = await start({ tail: 0, pages: 300_000 });
     for (let rev = 1; rev <= 2_000; rev += 1) await appendEntry(log, 'room', rev, 1);
