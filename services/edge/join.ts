@@ -134,17 +134,22 @@ async function confirmedPosition(parts: EdgeParts, room: Room, since: ClientPosi
 function checkedByPage(parts: EdgeParts, room: Room, since: ClientPosition): Start | Promise<Start> {
   const answer = parts.pages.containing(room.name, room.position.epoch, Math.max(1, since.rev));
   return answer instanceof Promise
-    ? answer.then((later) => startInAnswer(room, since, later))
-    : startInAnswer(room, since, answer);
+    ? answer.then((later) => startInAnswer(parts, room, since, later))
+    : startInAnswer(parts, room, since, answer);
 }
 
-function startInAnswer(room: Room, since: ClientPosition, answer: PageAnswer): Start {
+function startInAnswer(
+  parts: EdgeParts,
+  room: Room,
+  since: ClientPosition,
+  answer: PageAnswer,
+): Start | Promise<Start> {
   switch (answer.kind) {
     case 'epoch_changed':
       throw brokenError('epoch_changed', room.position);
     case 'truncated':
       if (answer.firstRev > since.rev + 1) throw brokenError('history_truncated', answer.head, answer.firstRev);
-      return startBeforeOldest(room, since, answer.head);
+      return startBeforeOldest(parts, room, since, answer.head);
     case 'page': {
       if (since.rev === 0) return startAtZero(room, since, answer.page.get(1));
       const tag = answer.page.get(since.rev)?.revision.tag;
@@ -161,9 +166,29 @@ function startInAnswer(room: Room, since: ClientPosition, answer: PageAnswer): S
   }
 }
 
-/** The position is right before the oldest kept revision: its tag is known only where it is the head, or in the ring. */
-function startBeforeOldest(room: Room, since: ClientPosition, head: Head): Start {
+/** The position is right before the oldest kept revision: its tag is the head's, or in the ring, or what follows tells it. */
+function startBeforeOldest(parts: EdgeParts, room: Room, since: ClientPosition, head: Head): Start | Promise<Start> {
   const tag = head.epoch === since.epoch && head.rev === since.rev ? head.tag : room.tagAt(since.rev);
+  if (tag !== undefined || since.tag === undefined) return startAtTag(room, since, tag);
+  const answer = parts.pages.containing(room.name, room.position.epoch, since.rev + 1);
+  return answer instanceof Promise
+    ? answer.then((later) => startBeforePage(room, since, later))
+    : startBeforePage(room, since, answer);
+}
+
+function startBeforePage(room: Room, since: ClientPosition, answer: PageAnswer): Start {
+  switch (answer.kind) {
+    case 'epoch_changed':
+      throw brokenError('epoch_changed', room.position);
+    case 'truncated':
+      throw brokenError('history_truncated', answer.head, answer.firstRev);
+    case 'page':
+      return startAtTag(room, since, answer.page.firstRev === since.rev + 1 ? answer.page.tagBefore : undefined);
+  }
+}
+
+/** `tag`: what the room has at the position; undefined: entries that were stored without it do not tell, and the epoch decides. */
+function startAtTag(room: Room, since: ClientPosition, tag: string | undefined): Start {
   if (tag !== undefined && since.tag !== undefined && since.tag !== tag) {
     throw brokenError('epoch_changed', room.position);
   }

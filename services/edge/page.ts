@@ -23,12 +23,14 @@ export class Page implements RunSource {
   /**
    * @param isComplete whether it has every revision that it will ever have; else it ended at the head
    * @param lastSeq the log's number of the entry that it ends in; 0: not known
+   * @param tagBefore of the revision before the first, where it is known, which it may be where that is not kept any more
    */
   constructor(
     readonly firstRev: number,
     readonly slots: readonly Slot[],
     readonly isComplete: boolean,
     readonly lastSeq = 0,
+    readonly tagBefore?: string,
   ) {
     const slotBytes = slots.reduce((sum, slot) => sum + slot.bytes, 0);
     this.bytes = slotBytes;

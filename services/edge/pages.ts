@@ -261,5 +261,6 @@ function pageOf(
 ): Page {
   const within = entries.filter(({ firstRev }) => firstRev <= end);
   const slots = within.flatMap(slotsOf).slice(0, end - start + 1);
-  return new Page(start, slots, isComplete, within.at(-1)?.seq);
+  const tagBefore = within[0]?.firstRev === start ? within[0].previousTag : undefined;
+  return new Page(start, slots, isComplete, within.at(-1)?.seq, tagBefore);
 }

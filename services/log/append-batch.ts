@@ -107,6 +107,7 @@ export class AppendBatch {
       firstRev: this.state.rev + 1,
       previousTime: this.state.epoch === '' ? 0 : this.state.time,
       previousSeq: this.state.seq,
+      ...(this.state.epoch === '' ? {} : { previousTag: this.state.tag }),
       revisions,
     };
   }

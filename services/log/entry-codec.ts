@@ -34,6 +34,7 @@ export function toEntryMessage(entry: NewEntry): messages.log.Entry.$Shape {
       appendSize: revision.appendSize ?? 0,
     })),
     ...(entry.base === undefined ? {} : { base: entry.base }),
+    ...(entry.previousTag === undefined ? {} : { previousTag: parseTag(entry.previousTag) }),
   };
 }
 
@@ -48,6 +49,7 @@ export function fromEntryMessage(message: messages.log.Entry): NewEntry {
     previousSeq: message.previousSeq,
     revisions: message.revisions.map(toRevision),
     ...(message.base.length === 0 ? {} : { base: message.base }),
+    ...(message.previousTag === 0 ? {} : { previousTag: formatTag(message.previousTag) }),
   };
   assert(
     entry.room !== '' &&

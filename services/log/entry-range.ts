@@ -8,6 +8,7 @@ export function cutEntry(entry: Entry, fromRev: number, limit: number): Entry {
   return {
     ...entry,
     firstRev: entry.firstRev + skip,
+    ...(skip === 0 ? {} : { previousTag: entry.tag }),
     previousTime: skip === 0 ? entry.previousTime : (entry.revisions[skip - 1]?.time ?? 0),
     revisions: entry.revisions.slice(skip, skip + limit),
   };

@@ -52,6 +52,11 @@ export interface Entry {
   readonly previousTime: number;
   /** seq of the room's entry before this one, 0 if there is none. */
   readonly previousSeq: number;
+  /**
+   * Tag of the revision before `firstRev`, or of the base; absent where there is none, and in entries that were stored before
+   * there was this field.
+   */
+  readonly previousTag?: string;
   readonly revisions: readonly StoredRevision[];
   /** Of a base entry, and only of one: the snapshot that the numbering begins with, at revision `firstRev - 1`. */
   readonly base?: Uint8Array;

@@ -23,7 +23,7 @@ export type Verdict =
   | { readonly kind: 'at_head'; readonly head: Head | null }
   /** The position is the log's, but the read had no room for what follows: read behind it. */
   | { readonly kind: 'read_behind'; readonly hint: number }
-  /** The position is just older than what is kept: its tag cannot be seen any more, and its epoch decides. */
+  /** The position is just older than what is kept: what follows tells its tag (but old entries, where its epoch decides). */
   | { readonly kind: 'tag_gone' }
   | { readonly kind: 'truncated'; readonly firstRev: number; readonly head: Head }
   /** 'rewritten': another tag stands at the position. 'elsewhere': another epoch, above the head, or nothing there. */
@@ -59,9 +59,9 @@ export function judge({ after, from }: ReadPoint, range: Range): Verdict {
       if (after !== null && epoch === null && beganWithSnapshot(range.entries[0], range.head)) {
         return { kind: 'truncated', firstRev: 1, head: range.head };
       }
-      return from === 'position' && after !== null
-        ? judgeFromPosition(after, range.entries, range.head)
-        : judgeFromNext(after, range.entries, range.head);
+      if (after === null) return judgeFromNext(after, range.entries, range.head);
+      if (from === 'position') return judgeFromPosition(after, range.entries, range.head);
+      return isBehindAnother(after, range.entries[0]) ? REWRITTEN : judgeFromNext(after, range.entries, range.head);
   }
 }
 
@@ -92,6 +92,12 @@ function judgeFromNext(after: ClientPosition | null, entries: readonly Entry[], 
     expected = lastRev(entry) + 1;
   }
   return { kind: 'follows', entries: same, head: newerHead(head, same) };
+}
+
+/** Whether the entry was numbered behind another revision than the position's, which itself may not be kept any more. */
+function isBehindAnother(after: ClientPosition, next: Entry | undefined): boolean {
+  const tag = next?.firstRev === after.rev + 1 ? next.previousTag : undefined;
+  return tag !== undefined && hasTag(after) && after.tag !== tag;
 }
 
 /** The head is the position: its tag says whether it is the same revision, also where its entry is not kept. */

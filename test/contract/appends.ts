@@ -212,6 +212,23 @@ export function describeAppends(harness: () => LogHarness): void {
       expect(entries.map(({ previousTime }) => previousTime)).toEqual([0, times[0], times[2], times[3]]);
     });
 
+    test('[L16] each entry carries the tag of the revision before it, the first of a numbering none', async () => {
+      const [log, other] = await Promise.all([harness().open(), harness().open()]);
+      const room = newRoom();
+      for (const writer of [log, other, other, log]) await writer.append(room, many(['a', 'b']));
+
+      const entries = await allEntries(log, room);
+      const [one, two, three] = entries.map(({ tag }) => tag);
+      expect(entries.map(({ previousTag }) => previousTag)).toEqual([undefined, one, two, three]);
+      const cut = await log.range(room, 4, { limit: 2, maxBytes: 1e6 });
+      expect(cut).toMatchObject({
+        entries: [
+          { firstRev: 4, previousTag: two },
+          { firstRev: 5, previousTag: two },
+        ],
+      });
+    });
+
     test('[L11] appends that arrive together share entries', async () => {
       const log = await harness().open();
       const room = newRoom();

@@ -334,7 +334,8 @@ function describeBeginnings(harness: () => LogHarness): void {
       await waitFor(() => seen.length === 2, { what: 'both entries were delivered' });
       const [base, next] = seen;
       expect(base).toMatchObject({ epoch: begun.epoch, tag: begun.tag, firstRev: 8, revisions: [] });
-      expect(next).toMatchObject({ epoch: begun.epoch, firstRev: 8, previousTime: begun.time, previousSeq: base?.seq });
+      const { epoch, time: previousTime, tag: previousTag } = begun;
+      expect(next).toMatchObject({ epoch, firstRev: 8, previousTime, previousTag, previousSeq: base?.seq });
       following.stop();
     });
 

@@ -94,6 +94,11 @@ describe('clients and retention', () => {
       expect(await inTime.subscribe(room, { since: { epoch, rev: 9 } })).toMatchObject({ subscribed: true, rev: 9 });
       expect(await inTime.upTo(room, 12)).toEqual([10, 11, 12]);
       inTime.close();
+      // But not for who has seen another revision 9.
+      const elsewhere = await join(edge);
+      const refused = await elsewhere.subscribe(room, { since: { epoch, rev: 9, tag: '0badc0de' } });
+      expect(refused.error).toMatchObject({ code: 'epoch_changed', head: { epoch, rev: 12, tag } });
+      elsewhere.close();
     }
     await append(room, 1, 0);
     for (const member of [one, other]) {

@@ -93,6 +93,7 @@ export class History {
         firstRev,
         previousTime: before?.revisions.at(-1)?.time ?? 0,
         previousSeq: before?.seq ?? 0,
+        ...(before === undefined ? {} : { previousTag: before.tag }),
         revisions: Array.from({ length: count }, (_, index) => ({
           time: time + index,
           data: Buffer.from(data(firstRev + index)),

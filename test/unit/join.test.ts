@@ -178,6 +178,32 @@ describe('positions that are not the room’s', () => {
     expect(revsTold(client)).toEqual(revsFrom(firstRev, 60));
   });
 
+  it('[D4] another tag right before the oldest that is kept: epoch_changed, though the revision itself is gone', async () => {
+    const { edge, at } = await edgeWith(60, { keep: 20 });
+    const firstRev = edge.store.entriesOf('doc-1')[0]?.firstRev ?? 0;
+    const gone = at(firstRev - 1);
+    const client = await join(edge, { ...gone, tag: '0badc0de' });
+    expect(lastData(client)).toMatchObject({ error: { code: 'epoch_changed', head: at(60) } });
+    const { epoch, rev } = gone;
+    for (const since of [gone, { epoch, rev }]) {
+      expect(revsTold(await join(edge, since))).toEqual(revsFrom(firstRev, 60));
+    }
+  });
+
+  it('[F21] of many who come back right before the oldest that is kept, all are told by the same pages', async () => {
+    const { edge, at } = await edgeWith(60, { keep: 20 });
+    await join(edge, 'now');
+    const firstRev = edge.store.entriesOf('doc-1')[0]?.firstRev ?? 0;
+    await join(edge, at(firstRev - 1));
+    const before = edge.reader.asked.range;
+    const clients = Array.from({ length: 30 }, () => edge.connect());
+    for (const client of clients) edge.subscribe(client, { since: at(firstRev - 1) });
+    await edge.clock.advance(PATIENCE_MS);
+    await edge.settle(30);
+    for (const client of clients) expect(revsTold(client)).toEqual(revsFrom(firstRev, 60));
+    expect(edge.reader.asked.range - before).toBeLessThan(3);
+  });
+
   it('[D4] ahead of this edge, but not of the log: the edge catches up first', async () => {
     const { edge, history } = await edgeWith(5);
     const early = await join(edge, 'now');

@@ -157,7 +157,13 @@ describe('the revision service over request/reply', () => {
           ...(random.chance(0.5) ? { key: '鍵'.repeat(random.whole(1, 20)), appendSize: 4_294_967_295 } : {}),
         }));
         const common = { room: 'é'.repeat(100), epoch: 'e'.repeat(11), tag: 'ffffffff', appendId: 'a'.repeat(22) };
-        const numbers = { firstRev, previousTime: Number.MAX_SAFE_INTEGER, previousSeq: firstRev, seq: firstRev };
+        const numbers = {
+          firstRev,
+          previousTime: Number.MAX_SAFE_INTEGER,
+          previousSeq: firstRev,
+          seq: firstRev,
+          previousTag: 'ffffffff',
+        };
         firstRev += revisions.length;
         return { ...common, ...numbers, revisions };
       });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Appended, Range } from '../../services/log/log.js';
+import type { Appended, Entry, Range } from '../../services/log/log.js';
 import type { ClientPosition, RangeQuery } from '../../services/revision/contract.js';
 import { RevisionService } from '../../services/revision/service.js';
 import { RevcastError } from '../../services/shared/errors.js';
@@ -101,7 +101,15 @@ describe('a range', () => {
     const { range, appended } = await serving([3]);
     const answer = await range(at(appended[0], 1));
     expect(answer).toMatchObject({
-      entries: [{ firstRev: 2, tag: appended[0]?.tag, seq: appended[0]?.seq, previousTime: appended[0]?.time }],
+      entries: [
+        {
+          firstRev: 2,
+          tag: appended[0]?.tag,
+          seq: appended[0]?.seq,
+          previousTime: appended[0]?.time,
+          previousTag: appended[0]?.tag,
+        },
+      ],
     });
   });
 
@@ -135,8 +143,8 @@ describe('a range', () => {
     expect(await range({ epoch: 'e', rev: 0 })).toEqual({ kind: 'epoch_changed', head: null });
   });
 
-  it('[R2] is truncated where the next revision is gone; just before the oldest kept only the epoch decides', async () => {
-    const { range, appended, log } = await serving(
+  it('[R2] is truncated where the next revision is gone; just before the oldest kept what follows tells the tag', async () => {
+    const { range, appended, log, source } = await serving(
       Array.from({ length: 20 }, () => 2),
       16,
     );
@@ -149,11 +157,25 @@ describe('a range', () => {
       expect(await range(gone)).toMatchObject({ kind: 'truncated', firstRev, head: { epoch, rev: 40 } });
     }
     const wanted = Array.from({ length: 41 - firstRev }, (_, index) => firstRev + index);
-    expect(told(await range({ epoch, rev: firstRev - 1, tag: '00000001' }))).toEqual(wanted);
+    expect(told(await range({ epoch, rev: firstRev - 1, tag: '00000001' }))).toBe('epoch_changed');
+    expect(told(await range(at(appended.find(({ rev }) => rev === firstRev - 1))))).toEqual(wanted);
     expect(told(await range({ epoch, rev: firstRev - 1 }))).toEqual(wanted);
     expect(told(await range(null))).toEqual(wanted);
     expect(told(await range({ epoch: 'other', rev: firstRev - 1, tag: '00000001' }))).toBe('epoch_changed');
     expect(told(await range({ epoch: 'other', rev: 1 }))).toBe('epoch_changed');
+    // Entries that were stored before they told it: the epoch decides.
+    source.range = async (...call) => withoutPreviousTags(await log.range(...call));
+    expect(told(await range({ epoch, rev: firstRev - 1, tag: '00000001' }))).toEqual(wanted);
+  });
+
+  it('[R2] [L16] just before the oldest kept, in a room that began with a snapshot, the tag is compared too', async () => {
+    const { range, log } = await serving([]);
+    const base = await log.putSnapshot(ROOM, { rev: 7, data: Buffer.from('{}') });
+    await appendEntry(log, ROOM, 8, 2);
+    const { epoch, rev, tag } = base;
+    expect(told(await range({ epoch, rev, tag }))).toEqual([8, 9]);
+    expect(told(await range({ epoch, rev }))).toEqual([8, 9]);
+    expect(told(await range({ epoch, rev, tag: '00000001' }))).toBe('epoch_changed');
   });
 
   it('[R2] keeps to the asked limit and to its own, and has at least one revision', async () => {
@@ -293,6 +315,16 @@ describe('a range while the room changes, or a read is stale', () => {
     await expect(range(at(appended[0]))).rejects.toThrow('invariant broken');
   });
 });
+
+function withoutPreviousTags(range: Range): Range {
+  if (range.kind !== 'entries') return range;
+  const entries = range.entries.map((entry) => {
+    const older: { -readonly [Field in keyof Entry]: Entry[Field] } = { ...entry };
+    delete older.previousTag;
+    return older;
+  });
+  return { ...range, entries };
+}
 
 function answering(range: Range) {
   return () => Promise.resolve(range);

@@ -53,6 +53,9 @@ export namespace revcast {
             /** Entry base. */
             base: Uint8Array;
 
+            /** Entry previousTag. */
+            previousTag: number;
+
             /**
              * Encodes the specified Entry message. Does not implicitly {@link revcast.log.Entry.verify|verify} messages.
              * @param message Entry message or plain object to encode
@@ -110,6 +113,9 @@ export namespace revcast {
 
                 /** Entry base */
                 base?: (Uint8Array|null);
+
+                /** Entry previousTag */
+                previousTag?: (number|null);
 
                 /** Unknown fields preserved while decoding when enabled */
                 $unknowns?: Uint8Array[];

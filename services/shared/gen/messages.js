@@ -40,6 +40,7 @@ export const revcast = $root.revcast = (() => {
              * @property {Array.<revcast.log.StoredRevision.$Properties>|null} [revisions] Entry revisions
              * @property {number|null} [previousSeq] Entry previousSeq
              * @property {Uint8Array|null} [base] Entry base
+             * @property {number|null} [previousTag] Entry previousTag
              * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
              */
 
@@ -145,6 +146,14 @@ export const revcast = $root.revcast = (() => {
             Entry.prototype.base = $util.newBuffer([]);
 
             /**
+             * Entry previousTag.
+             * @member {number} previousTag
+             * @memberof revcast.log.Entry
+             * @instance
+             */
+            Entry.prototype.previousTag = 0;
+
+            /**
              * Encodes the specified Entry message. Does not implicitly {@link revcast.log.Entry.verify|verify} messages.
              * @function encode
              * @memberof revcast.log.Entry
@@ -179,6 +188,8 @@ export const revcast = $root.revcast = (() => {
                     writer.uint32(/* id 8, wireType 0 =*/64).uint64(message.previousSeq);
                 if (message.base != null && $Object.hasOwnProperty.call(message, "base") && message.base.length)
                     writer.uint32(/* id 9, wireType 2 =*/74).bytes(message.base);
+                if (message.previousTag != null && $Object.hasOwnProperty.call(message, "previousTag") && message.previousTag !== 0)
+                    writer.uint32(/* id 10, wireType 5 =*/85).fixed32(message.previousTag);
                 if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
                     for (let i = 0; i < message.$unknowns.length; ++i)
                         writer.raw(message.$unknowns[i]);
@@ -301,6 +312,15 @@ export const revcast = $root.revcast = (() => {
                                 message.base = value;
                             else
                                 delete message.base;
+                            continue;
+                        }
+                    case 10: {
+                            if (wireType !== 5)
+                                break;
+                            if (value = reader.fixed32())
+                                message.previousTag = value;
+                            else
+                                delete message.previousTag;
                             continue;
                         }
                     }
