@@ -6,6 +6,7 @@
 const FIN_TEXT = 0x81;
 const LENGTH_16 = 126;
 const LENGTH_64 = 127;
+const MAX_HEADER_BYTES = 10;
 const ZERO = 0x30;
 const NINE = 0x39;
 
@@ -18,7 +19,8 @@ export class RevisionWalker {
   replied = false;
   /** The first thing that cannot be read. */
   fault: string | undefined;
-  private header: number[] = [];
+  /** A header that a read cut off. */
+  private cutOff: number[] = [];
   /** Bytes of the message that are still to come, and those that came. */
   private left = 0;
   private at = 0;
@@ -35,23 +37,34 @@ export class RevisionWalker {
   walk(chunk: Uint8Array, length: number): void {
     let place = 0;
     while (place < length && this.fault === undefined) {
-      place = this.left === 0 ? this.readHeader(chunk, place) : this.readMessage(chunk, place, length);
+      if (this.left > 0) place = this.readMessage(chunk, place, length);
+      else if (this.cutOff.length === 0 && length - place >= MAX_HEADER_BYTES) place = this.readHeader(chunk, place);
+      else place = this.readHeaderByte(chunk, place);
     }
   }
 
-  /** One byte of a header; the answer is the next place. */
-  private readHeader(chunk: Uint8Array, place: number): number {
-    const { header } = this;
-    header.push(chunk[place] ?? 0);
-    const short = header[1];
-    if (header[0] !== FIN_TEXT) this.fault = `a frame begins with ${header[0]}`;
-    if (short === undefined) return place + 1;
-    const size = short === LENGTH_64 ? 10 : short === LENGTH_16 ? 4 : 2;
-    if (header.length < size) return place + 1;
-    this.left = size === 2 ? short : header.slice(2).reduce((sum, byte) => sum * 256 + byte, 0);
-    this.header = [];
+  /** The header at `place`, of which all bytes are there; the answer is where the message begins. */
+  private readHeader(bytes: Uint8Array | readonly number[], place: number): number {
+    if (bytes[place] !== FIN_TEXT) this.fault = `a frame begins with ${bytes[place]}`;
+    const short = bytes[place + 1] ?? 0;
+    const size = headerSize(short);
+    let left = size === 2 ? short : 0;
+    for (let at = place + 2; at < place + size; at += 1) left = left * 256 + (bytes[at] ?? 0);
+    this.left = left;
     this.at = 0;
     this.rev = 0;
+    return place + size;
+  }
+
+  /** One byte of a header of which the rest may come with the next read; the answer is the next place. */
+  private readHeaderByte(chunk: Uint8Array, place: number): number {
+    const { cutOff } = this;
+    cutOff.push(chunk[place] ?? 0);
+    const [, short] = cutOff;
+    if (short !== undefined && cutOff.length === headerSize(short)) {
+      this.readHeader(cutOff, 0);
+      this.cutOff = [];
+    }
     return place + 1;
   }
 
@@ -80,4 +93,8 @@ export class RevisionWalker {
       this.lastRev = rev;
     }
   }
+}
+
+function headerSize(short: number): number {
+  return short === LENGTH_64 ? MAX_HEADER_BYTES : short === LENGTH_16 ? 4 : 2;
 }
