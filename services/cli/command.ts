@@ -22,6 +22,12 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+/** The channel of a worker process to the process that started it. */
+export interface ParentChannel {
+  send(message: object): void;
+  onMessage(listener: (message: unknown) => void): void;
+}
+
 /** The process, as commands see it. */
 export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -29,6 +35,8 @@ export interface CommandContext {
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly clock: Clock;
+  /** Absent in a process that was started for itself. */
+  readonly parent?: ParentChannel | undefined;
   /** Aborted at the first SIGINT, SIGTERM or SIGHUP, with the reason in words. */
   readonly stopping: AbortSignal;
   /** From now on faults are told to this logger instead of as text on stderr. */

@@ -99,12 +99,12 @@ function combinations(values: DevValues): string[] {
 }
 
 async function start(values: DevValues, scope: ServiceScope, { clock, stdin, stdout }: CommandContext): Promise<void> {
-  const { logger, stack } = scope;
+  const { logger, stack, metrics } = scope;
   const link = values.nats.length === 0 ? undefined : startLink(scope, { settings: values, name: 'dev', clock });
   const log = startLog(scope, { settings: values, link, clock });
 
   const producer = listening(producerAddress(values), async () => {
-    const running = await startProducer({ settings: values, log, link, logger, clock });
+    const running = await startProducer({ settings: values, log, link, logger, clock, metrics });
     stack.add('producer', () => running.stop());
     return running;
   });
@@ -116,6 +116,7 @@ async function start(values: DevValues, scope: ServiceScope, { clock, stdin, std
       link,
       logger,
       clock,
+      metrics,
     });
     stack.add('revision service', () => running.stop());
     return running;
@@ -129,7 +130,7 @@ async function start(values: DevValues, scope: ServiceScope, { clock, stdin, std
   const publisher: Publisher = { publish: async (...asked) => (await producer).publisher.publish(...asked) };
   const edgeSettings = withBlocks(edgeValues(values), values);
   const edge = listening(edgeAddress(values), async () => {
-    const running = await startEdge({ settings: edgeSettings, live: log, reader, publisher, logger, clock });
+    const running = await startEdge({ settings: edgeSettings, live: log, reader, publisher, logger, clock, metrics });
     stack.add('edge', () => running.stop(), edgeStopMs(values));
     return running;
   });

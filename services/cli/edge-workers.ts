@@ -8,12 +8,15 @@ import { createServer, type AddressInfo } from 'node:net';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createLogger } from '../shared/logger.js';
+import { PROMETHEUS_TEXT } from '../shared/metrics.js';
 import { flagName, whole, type Values } from '../shared/settings.js';
 import { CommandFailure, EXIT, type CommandContext, type CommandInput, type ExitCode } from './command.js';
 import { listening } from './listen-problem.js';
 import type { processSettings } from './process-settings.js';
 import { edgeAddress } from './service-parts.js';
+import { startMetrics } from './metrics.js';
 import { onAbort } from './stopping.js';
+import { WorkersMetrics } from './worker-metrics.js';
 import { spawnWorker, withWorker, Workers } from './workers.js';
 
 export const workerSettings = {
@@ -42,19 +45,32 @@ export async function runWorkers(
   context.logFaultsTo(logger);
   const { edgeHost: host } = values;
   const port = await listening(edgeAddress(values), () => freePortAt(host, values.edgePort));
-  const env = { ...context.env, EDGE_WORKERS: '1', EDGE_SHARE_PORT: 'true', EDGE_PORT: String(port) };
+  const env = {
+    ...context.env,
+    EDGE_WORKERS: '1',
+    EDGE_SHARE_PORT: 'true',
+    EDGE_PORT: String(port),
+    METRICS_PORT: '0',
+  };
   const command = [process.execPath, ...process.execArgv, ownProgram(), 'edge', ...wordsOf(input)] as const;
   const workers = new Workers({
     count: values.workers,
     start: (worker) =>
-      spawnWorker(command, env, (line) => {
-        stderr.write(`${withWorker(worker, line)}\n`);
+      spawnWorker(command, env, {
+        onLine: (line) => {
+          stderr.write(`${withWorker(worker, line)}\n`);
+        },
+        onMessage: (message) => {
+          measured.hear(worker, message);
+        },
       }),
     clock,
     logger,
     stopMs: values.stopTimeoutMs + STOP_SLACK_MS,
     random: Math.random,
   });
+  const measured = new WorkersMetrics(workers, clock);
+  const metrics = await startMetrics(values, logger, { contentType: PROMETHEUS_TEXT, text: () => measured.text() });
   workers.start();
   logger.info({ url: `http://${host}:${port}`, workers: values.workers }, 'edge: workers share the port');
   onAbort(stopping, () => {
@@ -62,6 +78,7 @@ export async function runWorkers(
     workers.stop();
   });
   const outcome = await workers.ended;
+  await metrics?.stop();
   if (outcome.kind === 'gave up')
     throw new CommandFailure(`${outcome.why}; see what it said. All workers were stopped`);
   logger.info('stopped');
@@ -70,7 +87,7 @@ export async function runWorkers(
 
 /** What the parent was given, for a worker: what concerns the port and the workers comes by its environment. */
 function wordsOf({ flags }: CommandInput): string[] {
-  const own = new Set(['workers', 'edgePort', 'edgeSharePort']);
+  const own = new Set(['workers', 'edgePort', 'edgeSharePort', 'metricsPort']);
   return Object.entries(flags).flatMap(([property, value]) => {
     if (own.has(property) || value === undefined) return [];
     const flag = flagName(property);

@@ -10,7 +10,7 @@ import { runWorkers, workerSettings } from './edge-workers.js';
 import { listening } from './listen-problem.js';
 import { processSettings } from './process-settings.js';
 import { runService } from './run-service.js';
-import { drainProblems, edgeAddress, edgeStopMs, NEEDS_NATS, startLink } from './service-parts.js';
+import { addLogMetrics, drainProblems, edgeAddress, edgeStopMs, NEEDS_NATS, startLink } from './service-parts.js';
 
 const settings = {
   ...workerSettings,
@@ -46,14 +46,15 @@ export const edge: Command = {
     if (values.workers > 1) return runWorkers(values, input, context);
     const { clock } = context;
     return runService(values, context, async (scope) => {
-      const { logger, stack } = scope;
+      const { logger, stack, metrics } = scope;
       const link = startLink(scope, { settings: values, name: 'edge', clock });
       const live = openLiveLog({ link, logger, clock });
       stack.add('live log', () => live.close());
+      addLogMetrics(metrics, live);
       const reader = new RevisionClient({ link, settings: values, clock });
       const publisher = new ProducerClient({ link, settings: values, clock });
       const running = await listening(edgeAddress(values), () =>
-        startEdge({ settings: edgeValues(values), live, reader, publisher, logger, clock }),
+        startEdge({ settings: edgeValues(values), live, reader, publisher, logger, clock, metrics }),
       );
       stack.add('edge', () => running.stop(), edgeStopMs(values));
     });

@@ -9,7 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { systemClock } from '../shared/clock.js';
 import { asError } from '../shared/errors.js';
 import type { Logger } from '../shared/logger.js';
-import { EXIT, type CommandContext } from './command.js';
+import { EXIT, type CommandContext, type ParentChannel } from './command.js';
 import { COMMANDS } from './commands.js';
 import { runProgram } from './program.js';
 
@@ -24,12 +24,24 @@ const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
 const stopping = new AbortController();
 let faultLogger: Logger | undefined;
 
+/** A worker process has a channel to the process that started it. */
+function channelToParent(): ParentChannel | undefined {
+  if (process.send === undefined) return undefined;
+  return {
+    send: (message) => process.send?.(message),
+    onMessage: (listener) => {
+      process.on('message', listener);
+    },
+  };
+}
+
 const context: CommandContext = {
   env: process.env,
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
   clock: systemClock,
+  parent: channelToParent(),
   stopping: stopping.signal,
   logFaultsTo(logger) {
     faultLogger = logger;

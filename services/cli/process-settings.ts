@@ -1,6 +1,6 @@
-/** Settings of every process that serves: its logs, and how long it may take to stop. */
+/** Settings of every process that serves: its logs, its metrics, and how long it may take to stop. */
 import { LOG_LEVELS } from '../shared/logger.js';
-import { oneOf, toggle, whole } from '../shared/settings.js';
+import { oneOf, text, toggle, whole } from '../shared/settings.js';
 
 export const processSettings = {
   logLevel: {
@@ -15,6 +15,20 @@ export const processSettings = {
     help: 'logs for people instead of JSON lines',
     parse: toggle,
     fallback: false,
+  },
+  metricsPort: {
+    env: 'METRICS_PORT',
+    help: 'port of /metrics, for Prometheus; 0: there is none',
+    parse: whole('port', 0, 65_535),
+    fallback: 0,
+    value: 'port',
+  },
+  metricsHost: {
+    env: 'METRICS_HOST',
+    help: 'address of /metrics',
+    parse: text,
+    fallback: '127.0.0.1',
+    value: 'address',
   },
   stopTimeoutMs: {
     env: 'STOP_TIMEOUT_MS',

@@ -40,9 +40,9 @@ export const producer: Command = {
     return runService(values, context, async (scope) => {
       const link = startLink(scope, { settings: values, name: 'producer', clock });
       const log = startLog(scope, { settings: values, link, clock });
-      const { logger, stack } = scope;
+      const { logger, stack, metrics } = scope;
       const running = await listening(producerAddress(values), () =>
-        startProducer({ settings: values, log, link, logger, clock }),
+        startProducer({ settings: values, log, link, logger, clock, metrics }),
       );
       stack.add('producer', () => running.stop());
       await startSources(scope, { settings: values, log, appender: running.appender, clock, stdin });

@@ -30,9 +30,9 @@ export const revision: Command = {
     return runService(values, context, async (scope) => {
       const link = startLink(scope, { settings: values, name: 'revision', clock });
       const log = startLog(scope, { settings: values, link, clock });
-      const { logger, stack } = scope;
+      const { logger, stack, metrics } = scope;
       const running = await listening(revisionAddress(values), () =>
-        startRevision({ settings: values, log, whole: log, link, logger, clock }),
+        startRevision({ settings: values, log, whole: log, link, logger, clock, metrics }),
       );
       stack.add('revision service', () => running.stop());
     });

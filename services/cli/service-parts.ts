@@ -1,5 +1,6 @@
 /** What the commands that serve are made of: the connection to NATS, the log, addresses to listen on. */
 import type { Clock } from '../shared/clock.js';
+import type { Metrics } from '../shared/metrics.js';
 import type { Values } from '../shared/settings.js';
 import { stopLimitMs } from '../edge/connection-settings.js';
 import { NatsLink } from '../log/jetstream/nats-link.js';
@@ -59,21 +60,29 @@ export function drainProblems(values: DrainTimes & { stopTimeoutMs: number }): s
 
 /** Connects in the background, for ever. */
 export function startLink(
-  { logger, stack }: ServiceScope,
+  { logger, stack, metrics }: ServiceScope,
   parts: { settings: Values<typeof natsSettings>; name: string; clock: Clock },
 ): NatsLink {
   const link = new NatsLink({ ...parts, logger });
   stack.add('connection to NATS', () => link.close());
+  metrics.gauge('revcast_nats_connected', 'Whether there is a connection to NATS.', () => Number(link.up));
   link.start();
   return link;
 }
 
 /** On NATS where there is a link, else in memory. */
 export function startLog(
-  { logger, stack }: ServiceScope,
+  { logger, stack, metrics }: ServiceScope,
   parts: { settings: Values<typeof logSettings>; link?: NatsLink | undefined; clock: Clock },
 ): Log & WholeLog {
   const log = openLog({ ...parts, logger });
   stack.add('log', () => log.close());
+  addLogMetrics(metrics, log);
   return log;
+}
+
+export function addLogMetrics(metrics: Metrics, log: Pick<Log, 'status'>): void {
+  metrics.gauge('revcast_log_ready', 'Whether the log is known to be there.', () =>
+    Number(log.status().state === 'ready'),
+  );
 }

@@ -24,6 +24,8 @@ const MAX_REST_MS = 5_000;
 export interface WorkerProcess {
   readonly pid: number | undefined;
   kill(signal: NodeJS.Signals): void;
+  /** Says something to it, unless it has ended. */
+  send(message: object): void;
   /** Called once, when it has ended and its output is read. */
   onEnd(listener: (ended: WorkerEnd) => void): void;
 }
@@ -99,6 +101,13 @@ export class Workers {
     this.endIfOver();
   }
 
+  /** Says something to all that run; the answer is who they are. */
+  tellAll(message: object): readonly number[] {
+    const running = this.workers.filter(({ process }) => process !== undefined);
+    for (const { process } of running) process?.send(message);
+    return running.map(({ number }) => number);
+  }
+
   private begin(worker: Worker): void {
     const { clock, logger } = this.parts;
     const begun = clock.monotonic();
@@ -147,15 +156,19 @@ export class Workers {
 export function spawnWorker(
   command: readonly [string, ...string[]],
   env: Readonly<Record<string, string | undefined>>,
-  onLine: (line: string) => void,
+  { onLine, onMessage }: { onLine: (line: string) => void; onMessage: (message: unknown) => void },
 ): WorkerProcess {
   const [program, ...words] = command;
   const child = spawn(program, words, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', linesOf(onLine));
+  child.on('message', onMessage);
   return {
     pid: child.pid,
     kill: (signal) => {
       child.kill(signal);
+    },
+    send: (message) => {
+      if (child.connected) child.send(message);
     },
     onEnd: (listener) => {
       listenOnce(child, listener);

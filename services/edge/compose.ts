@@ -27,6 +27,7 @@ export function composeEdge(given: GivenParts): EdgeParts {
   const shared = { ...given, counters, flusher, pages: new Pages(reader, settings) };
   const parts: EdgeParts = {
     ...shared,
+    budget,
     lookup: new HeadLookup(reader, clock, logger),
     snapshots: new Snapshots(reader, clock, settings.snapshotCacheBytes),
     frames: new Frames({ minSavingBytes: settings.deflateMinSaving, shared: settings.fanout === 'prepared' }, counters),

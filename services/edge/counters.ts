@@ -53,6 +53,6 @@ export class EdgeCounters {
   }
 }
 
-type CounterName = Exclude<keyof EdgeCounters, 'snapshot'>;
+export type CounterName = Exclude<keyof EdgeCounters, 'snapshot'>;
 
 export type CounterSnapshot = Readonly<Record<CounterName | 'socketsPerFlush' | 'revisionsPerFlush', number>>;

@@ -11,6 +11,7 @@ import type { Frames } from './frames.js';
 import type { HeadLookup } from './head-lookup.js';
 import type { Pages } from './pages.js';
 import type { Publishing } from './publishing.js';
+import type { RingBudget } from './ring-budget.js';
 import type { Rooms } from './rooms.js';
 import type { EdgeSettings } from './settings.js';
 import type { Slot } from './slot.js';
@@ -27,6 +28,7 @@ export interface EdgeParts {
   readonly lookup: HeadLookup;
   readonly pages: Pages;
   readonly snapshots: Snapshots;
+  readonly budget: RingBudget;
   readonly frames: Frames;
   readonly flusher: Flusher;
   readonly writer: SocketWriter;

@@ -2,6 +2,7 @@
 import type { Clock } from '../shared/clock.js';
 import type { Running } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
+import type { Metrics } from '../shared/metrics.js';
 import { maxOpenFiles } from '../shared/open-files.js';
 import type { LiveLog } from '../log/log.js';
 import { PROBE_ROOM, Readiness } from '../log/readiness.js';
@@ -12,6 +13,7 @@ import { compressOnceWorks } from './compress-check.js';
 import { Commands } from './commands.js';
 import { composeEdge } from './compose.js';
 import type { CounterSnapshot } from './counters.js';
+import { addEdgeMetrics } from './metrics.js';
 import { Server } from './server.js';
 import type { EdgeSettings } from './settings.js';
 
@@ -28,6 +30,8 @@ export interface EdgeOptions {
   readonly compressOnce?: () => Promise<boolean>;
   /** How many files this process may have open. */
   readonly openFiles?: number;
+  /** Is told what the edge measures. */
+  readonly metrics?: Metrics | undefined;
 }
 
 export interface Edge extends Running {
@@ -38,13 +42,14 @@ export interface Edge extends Running {
 
 /** Starts an edge. Throws when its port cannot be had. It listens whether or not the log can be reached. */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
-  const { live, reader, publisher, logger, clock } = options;
+  const { live, reader, publisher, logger, clock, metrics } = options;
   const settings = withPossibleSockets(await withPossibleDeflate(options), options);
   const parts = composeEdge({ settings, live, reader, publisher, logger, clock });
   const { counters, rooms } = parts;
   const ask = () => reader.heads([{ room: PROBE_ROOM, position: null }]);
   const readiness = new Readiness({ status: () => live.status(), ask, clock });
   const server = new Server(parts, new Commands(parts), readiness);
+  if (metrics !== undefined) addEdgeMetrics(metrics, parts, () => server.socketCount);
   let port: number;
   try {
     port = await server.listen(settings.host, settings.port, settings.sharePort);

@@ -57,6 +57,11 @@ export class Snapshots {
     private readonly maxBytes: number,
   ) {}
 
+  /** Of what is kept. */
+  get bytes(): number {
+    return this.keptBytes;
+  }
+
   /** The room's snapshot, perhaps not its newest. Throws what `RevisionReader.snapshot` throws. */
   of(room: string): Promise<RoomSnapshotAnswer> {
     const kept = this.kept.get(room);

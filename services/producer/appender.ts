@@ -9,6 +9,7 @@ import { withTimeout } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
 import type { Append, Appended, Log, NewSnapshot, Snapshot } from '../log/log.js';
 import { checkAppend, placeInList, tooLarge, type AppendLimits, type PlaceOf } from './append-limits.js';
+import { ProducerCounters } from './counters.js';
 import { checkSnapshot } from './snapshot-request.js';
 
 export interface AppenderLimits extends AppendLimits {
@@ -26,6 +27,7 @@ export interface AppenderParts {
 }
 
 export class Appender {
+  readonly counters = new ProducerCounters();
   private appends = 0;
   private bytes = 0;
   private stopping: Promise<void> | undefined;
@@ -38,16 +40,21 @@ export class Appender {
     return this.appends;
   }
 
+  /** What is under way. */
+  readonly usage = () => ({ appends: this.appends, bytes: this.bytes });
+
   /**
    * Appends to a room, whose name is in normal form (parseRoomName). `placeOf` is how messages name what is wrong.
    * Throws `invalid_request`, `too_large`, `overloaded`, `shutting_down`, and what `Log.append` throws.
    */
   async append(room: string, append: Append, placeOf: PlaceOf = placeInList): Promise<Appended> {
     const { log, logger, limits } = this.parts;
-    this.refuseWhenStopping();
-    checkAppend(append, limits, placeOf);
     const bytes = append.revisions.reduce((sum, { data }) => sum + data.byteLength, 0);
-    const appended = await this.timed(room, bytes, () => log.append(room, append));
+    const appended = await this.counted(() => {
+      checkAppend(append, limits, placeOf);
+      return this.timed(room, bytes, () => log.append(room, append));
+    });
+    this.counters.stored(appended, append.revisions.length, bytes);
     logger.debug({ room, ...appended }, 'appended');
     return appended;
   }
@@ -55,12 +62,14 @@ export class Appender {
   /** Keeps a snapshot of a room; counts as an append. Throws as `append` does, and what `Log.putSnapshot` throws. */
   async putSnapshot(room: string, snapshot: NewSnapshot): Promise<Snapshot> {
     const { log, logger, limits } = this.parts;
-    this.refuseWhenStopping();
-    checkSnapshot(snapshot);
     const bytes = snapshot.data.byteLength;
-    if (bytes > limits.maxSnapshotBytes)
-      throw tooLarge('data', `has ${bytes} bytes`, `${limits.maxSnapshotBytes} bytes`);
-    const kept = await this.timed(room, bytes, () => log.putSnapshot(room, snapshot));
+    const kept = await this.counted(() => {
+      checkSnapshot(snapshot);
+      if (bytes > limits.maxSnapshotBytes)
+        throw tooLarge('data', `has ${bytes} bytes`, `${limits.maxSnapshotBytes} bytes`);
+      return this.timed(room, bytes, () => log.putSnapshot(room, snapshot));
+    });
+    this.counters.snapshots += 1;
     const { epoch, rev, tag } = kept;
     logger.debug({ room, epoch, rev, tag, bytes }, 'snapshot kept');
     return kept;
@@ -72,8 +81,15 @@ export class Appender {
     return this.stopping;
   }
 
-  private refuseWhenStopping(): void {
-    if (this.stopping !== undefined) throw new RevcastError('shutting_down', 'the producer is stopping');
+  /** Does what is asked for, unless the producer is stopping; what fails is counted. */
+  private async counted<T>(task: () => Promise<T>): Promise<T> {
+    try {
+      if (this.stopping !== undefined) throw new RevcastError('shutting_down', 'the producer is stopping');
+      return await task();
+    } catch (error) {
+      this.counters.failed(error);
+      throw error;
+    }
   }
 
   /** Does what is admitted as one append of so many bytes. */

@@ -21,7 +21,7 @@ export interface ProducerHttpParts {
   readonly settings: ProducerSettings;
   readonly limits: AppendLimits;
   readonly appender: Appender;
-  readonly ready: HttpServerOptions['ready'];
+  readonly ready: NonNullable<HttpServerOptions['ready']>;
   readonly logger: Logger;
 }
 

@@ -5,12 +5,14 @@
 import type { Clock } from '../shared/clock.js';
 import type { Running } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
+import type { Metrics } from '../shared/metrics.js';
 import type { NatsLink } from '../log/jetstream/nats-link.js';
 import type { Log } from '../log/log.js';
 import { PROBE_ROOM, Readiness } from '../log/readiness.js';
 import { Appender, type AppenderLimits } from './appender.js';
 import type { Publisher } from './contract.js';
 import { createProducerHttp } from './http.js';
+import { addProducerMetrics } from './metrics.js';
 import { Publications } from './publications.js';
 import { ProducerRpcServer } from './rpc-server.js';
 import type { ProducerSettings } from './settings.js';
@@ -23,6 +25,8 @@ export interface ProducerParts {
   readonly link?: NatsLink | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** Is told what the producer measures. */
+  readonly metrics?: Metrics | undefined;
 }
 
 export interface RunningProducer extends Running {
@@ -34,7 +38,14 @@ export interface RunningProducer extends Running {
 }
 
 /** Starts to listen; the log need not be ready. Throws when the address cannot be listened on. */
-export async function startProducer({ settings, log, link, logger, clock }: ProducerParts): Promise<RunningProducer> {
+export async function startProducer({
+  settings,
+  log,
+  link,
+  logger,
+  clock,
+  metrics,
+}: ProducerParts): Promise<RunningProducer> {
   const limits: AppenderLimits = {
     maxRevisions: settings.producerMaxRevisions,
     maxDataBytes: settings.producerMaxDataBytes,
@@ -43,6 +54,7 @@ export async function startProducer({ settings, log, link, logger, clock }: Prod
     maxInFlightBytes: settings.producerMaxInflightBytes,
   };
   const appender = new Appender({ log, logger, clock, limits });
+  if (metrics !== undefined) addProducerMetrics(metrics, appender);
   const ask = () => log.heads([PROBE_ROOM]);
   const readiness = new Readiness({ status: () => log.status(), ask, clock });
   const http = createProducerHttp({ settings, limits, appender, ready: () => readiness.check(), logger });

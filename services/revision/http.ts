@@ -31,7 +31,7 @@ export interface RevisionHttpParts {
   readonly settings: Values<typeof revisionSettings>;
   readonly reader: RevisionReader;
   readonly logger: Logger;
-  readonly ready: HttpServerOptions['ready'];
+  readonly ready: NonNullable<HttpServerOptions['ready']>;
 }
 
 type RoomRequest = FastifyRequest<{ Params: { room: string }; Querystring: Record<string, unknown> }>;

@@ -5,11 +5,13 @@ import { PROBE_ROOM, Readiness } from '../log/readiness.js';
 import type { Clock } from '../shared/clock.js';
 import { StopStack, type Running } from '../shared/lifecycle.js';
 import type { Logger } from '../shared/logger.js';
+import type { Metrics } from '../shared/metrics.js';
 import type { Values } from '../shared/settings.js';
 import { CachedLog } from './cached-log.js';
 import type { RevisionReader } from './contract.js';
 import { RevisionCounters } from './counters.js';
 import { createRevisionHttp } from './http.js';
+import { addRevisionMetrics } from './metrics.js';
 import { RevisionRpcServer } from './rpc-server.js';
 import { RevisionService } from './service.js';
 import type { revisionSettings } from './settings.js';
@@ -24,6 +26,8 @@ export interface RevisionParts {
   readonly link?: NatsLink | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** Is told what the service measures. */
+  readonly metrics?: Metrics | undefined;
 }
 
 export interface RunningRevision extends Running {
@@ -36,9 +40,10 @@ export interface RunningRevision extends Running {
 
 /** Starts to listen; the log need not be ready. Throws when the address cannot be listened on. */
 export async function startRevision(given: RevisionParts): Promise<RunningRevision> {
-  const { settings, log, whole, link, logger, clock } = given;
+  const { settings, log, whole, link, logger, clock, metrics } = given;
   const readiness = new Readiness({ status: () => statusOf(log, link), ask: () => log.heads([PROBE_ROOM]), clock });
   const counters = new RevisionCounters();
+  if (metrics !== undefined) addRevisionMetrics(metrics, counters);
   const parts = new StopStack(logger, settings.revisionDrainMs + 1_000);
   const cached = whole === undefined ? undefined : new CachedLog({ log, whole, clock, counters, settings });
   if (cached !== undefined) parts.add('revision cache', () => cached.stop());

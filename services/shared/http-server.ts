@@ -38,8 +38,8 @@ export interface HttpServerOptions {
   /** How long `stop` waits for requests that are under way before it cuts them. */
   readonly drainMs: number;
   readonly logger: Logger;
-  /** Answered by /readyz. */
-  readonly ready: () => Readiness | Promise<Readiness>;
+  /** Answered by /readyz; without it there is none. */
+  readonly ready?: () => Readiness | Promise<Readiness>;
   /** Adds the service's routes and parsers; what a handler throws is answered by `sendError`. */
   readonly addRoutes: (app: FastifyInstance) => void;
 }
@@ -89,10 +89,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     for (const one of [method].flat()) if (one !== 'HEAD') routes.push({ method: one, path: url });
   });
   app.get('/healthz', () => ({ ok: true }));
-  app.get('/readyz', async (_request, reply) => {
-    const { ok, detail } = await options.ready();
-    return reply.status(ok ? 200 : 503).send({ ready: ok, detail });
-  });
+  const { ready } = options;
+  if (ready !== undefined) {
+    app.get('/readyz', async (_request, reply) => {
+      const { ok, detail } = await ready();
+      return reply.status(ok ? 200 : 503).send({ ready: ok, detail });
+    });
+  }
   options.addRoutes(app);
   const ownRoutes = [...routes];
   refuseOtherMethods(app, ownRoutes);

@@ -252,8 +252,8 @@ describe('the manifests', () => {
       {
         in: 'ServiceMonitor/revcast',
         at: ['spec', 'endpoints', 0, 'port'],
-        is: 'metrics',
-        told: /has no port metrics/u,
+        is: 'metrix',
+        told: /has no port metrix/u,
       },
       {
         in: 'StatefulSet/revcast-nats',

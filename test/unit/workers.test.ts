@@ -14,6 +14,7 @@ import { ManualClock } from '../support/manual-clock.js';
 
 class Process implements WorkerProcess {
   readonly signals: NodeJS.Signals[] = [];
+  readonly heard: object[] = [];
   ended = false;
   private listener: (ended: WorkerEnd) => void = () => undefined;
 
@@ -25,6 +26,10 @@ class Process implements WorkerProcess {
 
   kill(signal: NodeJS.Signals): void {
     this.signals.push(signal);
+  }
+
+  send(message: object): void {
+    this.heard.push(message);
   }
 
   onEnd(listener: (ended: WorkerEnd) => void): void {

@@ -1,5 +1,7 @@
 /** The cluster of deploy/compose.yaml, as `make cluster` starts it: clients come through its load balancer. */
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { Checker } from '../../load/checker.js';
 import { FleetClient } from '../../load/fleet-client.js';
 import { Publisher } from '../../load/publisher.js';
@@ -13,6 +15,16 @@ import { waitFor } from '../../support/wait-for.js';
 const READY_MS = 90_000;
 const CLIENTS = 60;
 const ROOM = 'doc';
+
+/** Whom the Prometheus of Compose's cluster asks. */
+async function scrapeTargets(): Promise<readonly string[]> {
+  const file = parse(await readFile('deploy/compose/prometheus.yml', 'utf8')) as {
+    scrape_configs: { static_configs: { targets: string[] }[] }[];
+  };
+  const targets = file.scrape_configs.flatMap((job) => job.static_configs.flatMap((config) => config.targets));
+  expect(targets).toHaveLength(5);
+  return targets;
+}
 
 const seed = faultSeed();
 const ports = { clients: 0, producer: 0 };
@@ -52,6 +64,15 @@ test(`[I5] Compose’s cluster serves clients through its balancer, and they los
   await waitFor(bothAnswer, { timeoutMs: READY_MS, what: 'both edges answer through the balancer' });
   const notSent = ['exec', '-T', 'edge-1', 'cat', '/proc/sys/net/ipv4/tcp_notsent_lowat'];
   expect((await project.run(...notSent)).trim()).toBe('32768');
+  // What is measured is there for Prometheus, and not for clients.
+  expect((await fetch(`${balancer}/metrics`)).status).toBe(404);
+  for (const target of await scrapeTargets()) {
+    const script = `fetch('http://${target}/metrics').then((r) => r.text()).then((t) => console.log(t.includes('revcast_')))`;
+    expect([target, (await project.run('exec', '-T', 'producer', 'node', '-e', script)).trim()]).toEqual([
+      target,
+      'true',
+    ]);
+  }
 
   const checker = new Checker();
   const random = new Random(seed);
