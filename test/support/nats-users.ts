@@ -1,7 +1,9 @@
 /**
- * A real nats-server with the users and permissions that revcast is deployed with (deploy/nats/users.conf), and what a
- * service is given to be one of them.
+ * The users and permissions that revcast is deployed with (deploy/nats/users.conf): a real nats-server that has them, and what a
+ * service is given to be one of them. The passwords are this run's own; servers get them from their environment, as users.conf
+ * names them, services from theirs.
  */
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { connect, Events, type NatsConnection } from 'nats';
@@ -14,9 +16,11 @@ const USERS_FILE = fileURLToPath(new URL('../../deploy/nats/users.conf', import.
 export const NATS_USERS = ['admin', 'producer', 'revision', 'edge', 'gc'] as const;
 export type NatsUser = (typeof NATS_USERS)[number];
 
-/** As servers take it: a text without digits alone, so that it is no number to the configuration. */
+/** The server reads a value from the environment as it reads its configuration: what begins with a digit may be a number. */
+const passwords = new Map<NatsUser, string>(NATS_USERS.map((user) => [user, `p${randomBytes(16).toString('hex')}`]));
+
 export function passwordOf(user: NatsUser): string {
-  return `${user}-secret-1`;
+  return passwords.get(user) ?? '';
 }
 
 /** What users.conf takes from the environment. */

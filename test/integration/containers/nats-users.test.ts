@@ -2,7 +2,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { hintSubject, liveSubject, snapshotSubject, storedSubject } from '../../../services/log/subjects.js';
 import { CLIENT_PORT } from '../../support/containers/nats-nodes.js';
-import { password } from '../../support/containers/nats-users.js';
 import { ContainerScenario, faultSeed } from '../../support/containers/scenario.js';
 import { BareUser } from '../../support/nats-users.js';
 
@@ -26,7 +25,7 @@ test(`[A2] with an edge's credentials nothing can be appended, on any node, and 
     (verb) => `$JS.API.STREAM.${verb}.REVISIONS`,
   );
   for (const node of nats.nodes) {
-    const edge = await BareUser.connect({ url: `nats://${node.address(CLIENT_PORT)}` }, 'edge', password('edge'));
+    const edge = await BareUser.connect({ url: `nats://${node.address(CLIENT_PORT)}` }, 'edge');
     try {
       expect(await edge.mayPublish([...subjects, ...administration])).toEqual([]);
     } finally {

@@ -7,7 +7,7 @@ import { Network, type StartedNetwork } from 'testcontainers';
 import { waitFor } from '../wait-for.js';
 import { image, testName, sweep } from './engine.js';
 import { NatsNodes } from './nats-nodes.js';
-import { serviceCredentials, type NatsUser } from './nats-users.js';
+import { asUser, type NatsUser } from '../nats-users.js';
 import { runToEnd, status, TestContainer } from './test-container.js';
 
 const READY_MS = 60_000;
@@ -89,7 +89,7 @@ export class ContainerCluster {
   }
 
   private logEnv(user: NatsUser): Record<string, string> {
-    return { NATS_URL: this.nats.url, LOG_REPLICAS: '3', ...serviceCredentials(user) };
+    return { NATS_URL: this.nats.url, LOG_REPLICAS: '3', ...asUser(user) };
   }
 
   /** Removes it for good, as a deployment that is scaled down does: SIGTERM first. Its exit code. */

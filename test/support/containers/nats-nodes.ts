@@ -3,16 +3,22 @@
  * group of two that never takes the third, so they start one after the other, are looked at, and are made anew
  * where that happened. Their files are in the containers: kept over kill and start, gone with them.
  */
+import { readFileSync } from 'node:fs';
 import type { StartedNetwork } from 'testcontainers';
 import { STREAM } from '../../../services/log/subjects.js';
 import { waitFor } from '../wait-for.js';
 import { image } from './engine.js';
-import { deployedFiles, readDeployedFiles, serverPasswords } from './nats-users.js';
+import { passwordVariables } from '../nats-users.js';
 import { TestContainer } from './test-container.js';
 
 export const CLIENT_PORT = 4222;
 const ROUTES = 6222;
 const MONITOR = 8222;
+/** Included by each node's configuration, from its own folder. */
+const DEPLOYED = ['jetstream.conf', 'users.conf'].map((name) => ({
+  name,
+  content: readFileSync(new URL(name, new URL('../../../deploy/nats/', import.meta.url)), 'utf8'),
+}));
 const FOLDER = '/etc/nats';
 const CONFIG = `${FOLDER}/nats.conf`;
 const NAMES = ['nats-1', 'nats-2', 'nats-3'] as const;
@@ -113,15 +119,18 @@ function startNode(name: string, network: StartedNetwork): Promise<TestContainer
 listen: "0.0.0.0:${CLIENT_PORT}"
 http: "0.0.0.0:${MONITOR}"
 cluster { name: revcast, listen: "0.0.0.0:${ROUTES}", advertise: "${name}:${ROUTES}", no_advertise: true, routes: [${routes.join(', ')}] }
-${deployedFiles.map((file) => `include ./${file}`).join('\n')}
+${DEPLOYED.map(({ name: file }) => `include ./${file}`).join('\n')}
 `;
   return TestContainer.start({
     name,
     image: image('NATS_IMAGE'),
     network,
     command: ['-c', CONFIG],
-    env: serverPasswords(),
-    files: [{ path: CONFIG, content: config }, ...readDeployedFiles(FOLDER)],
+    env: passwordVariables(),
+    files: [
+      { path: CONFIG, content: config },
+      ...DEPLOYED.map(({ name: file, content }) => ({ path: `${FOLDER}/${file}`, content })),
+    ],
     ports: [MONITOR, CLIENT_PORT],
     startedPath: '/varz',
   });

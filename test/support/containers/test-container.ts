@@ -16,7 +16,7 @@ const STOP_GRACE_S = 30;
 const LOG_LINES = 10_000;
 const TAR_BLOCK_BYTES = 512;
 
-export interface ContainerFile {
+interface ContainerFile {
   /** Where it is in the container. */
   readonly path: string;
   readonly content: string;
