@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Log } from '../../services/log/log.js';
 import { Random, testSeed } from '../support/random.js';
-import { UnreliableStore, type Fate } from '../support/unreliable-store.js';
+import { UnreliableStore, type Fate } from '../support/unreliable-stores.js';
 import { waitFor } from '../support/wait-for.js';
 import { allEntries, newRoom, numbered, one, rejection, valuesOf, type LogHarness } from './harness.js';
 

@@ -2,8 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Entry, Log, NewSnapshot, Snapshot } from '../../services/log/log.js';
 import { Random, testSeed } from '../support/random.js';
-import { UnreliableSnapshots } from '../support/unreliable-snapshots.js';
-import { UnreliableStore, type Fate } from '../support/unreliable-store.js';
+import { UnreliableSnapshots, UnreliableStore, type Fate } from '../support/unreliable-stores.js';
 import { waitFor } from '../support/wait-for.js';
 import { allEntries, data, many, newRoom, one, rejection, valuesOf, type LogHarness } from './harness.js';
 

@@ -1,42 +1,19 @@
 /** The log while its NATS server is away, hangs, is killed, or comes back with less than it had. */
 import { cp, rm } from 'node:fs/promises';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { lastRev, type Entry } from '../../services/log/log.js';
 import { allEntries, newRoom, numbered, one, rejection, valuesOf } from '../contract/harness.js';
-import {
-  becomesReady,
-  openJetStreamLog,
-  startJetStreamLog,
-  type TestLog,
-  type TestLogOptions,
-} from '../support/jetstream.js';
+import { becomesReady } from '../support/jetstream.js';
 import { keepAppending } from '../support/keep-appending.js';
 import { LogLines } from '../support/log-lines.js';
 import { NatsServer } from '../support/nats-server.js';
 import { Random, testSeed } from '../support/random.js';
 import { SwitchProxy } from '../support/switch-proxy.js';
+import { openLog, prepareServer, startLog, startServer } from '../support/until-test-ends.js';
 import { waitFor } from '../support/wait-for.js';
 
 /** A deadline is kept to within this, on a busy machine. */
 const SLACK_MS = 3_000;
-
-const cleanUps: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
-async function startServer(): Promise<NatsServer> {
-  const server = await NatsServer.start();
-  cleanUps.push(() => server.dispose());
-  return server;
-}
-
-async function openLog(server: NatsServer, options?: TestLogOptions): Promise<TestLog> {
-  const opened = await openJetStreamLog(server.url, options);
-  cleanUps.push(() => opened.close());
-  return opened;
-}
 
 /** Keeps the server's files as they are now; the answer puts them back and starts it with them. */
 async function snapshot(server: NatsServer): Promise<() => Promise<void>> {
@@ -54,11 +31,9 @@ async function snapshot(server: NatsServer): Promise<() => Promise<void>> {
 
 describe('a NATS server that is away', () => {
   test('[L14] at start: the log waits, says so once, refuses at once, and is ready when the server comes', async () => {
-    const server = await NatsServer.prepare();
-    cleanUps.push(() => server.dispose());
+    const server = await prepareServer();
     const output = new LogLines();
-    const opened = startJetStreamLog(server.url, { logger: output.logger });
-    cleanUps.push(() => opened.close());
+    const opened = startLog(server, { logger: output.logger });
     const { log } = opened;
     await waitFor(() => output.about('waiting').length > 0, { what: 'it said that it waits' });
 
@@ -80,10 +55,8 @@ describe('a NATS server that is away', () => {
   });
 
   test('[L14] at start: who follows already gets the entries from when the server is there', async () => {
-    const server = await NatsServer.prepare();
-    cleanUps.push(() => server.dispose());
-    const opened = startJetStreamLog(server.url);
-    cleanUps.push(() => opened.close());
+    const server = await prepareServer();
+    const opened = startLog(server);
     const { log } = opened;
     const seen: Entry[] = [];
     const following = log.follow(['a'], (entry) => seen.push(entry));
@@ -230,10 +203,9 @@ describe('a log that lost history', () => {
   test('[L9] is noticed when others have appended since and the seq numbers are taken again', async () => {
     const server = await startServer();
     const proxy = await SwitchProxy.start(server.port);
-    cleanUps.push(() => proxy.stop());
+    onTestFinished(() => proxy.stop());
     const output = new LogLines();
-    const opened = await openJetStreamLog(`nats://127.0.0.1:${proxy.port}`, { logger: output.logger });
-    cleanUps.push(() => opened.close());
+    const opened = await openLog({ url: `nats://127.0.0.1:${proxy.port}` }, { logger: output.logger });
     const { log } = opened;
     const room = newRoom();
     await log.append(room, one(1));

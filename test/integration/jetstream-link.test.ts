@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Msg } from 'nats';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { LiveFollower } from '../../services/log/jetstream/live-follower.js';
 import type { NatsLink } from '../../services/log/jetstream/nats-link.js';
 import { RequestError } from '../../services/log/jetstream/request-error.js';
@@ -11,35 +11,10 @@ import type { Entry } from '../../services/log/log.js';
 import { systemClock } from '../../services/shared/clock.js';
 import { SettingsError } from '../../services/shared/settings.js';
 import { newRoom, one, rejection, valuesOf } from '../contract/harness.js';
-import { openJetStreamLog, testLink, type TestLogOptions } from '../support/jetstream.js';
+import { testLink } from '../support/jetstream.js';
 import { LogLines } from '../support/log-lines.js';
-import { NatsServer } from '../support/nats-server.js';
+import { connect, openLink, openLog, prepareServer, startServer } from '../support/until-test-ends.js';
 import { waitFor } from '../support/wait-for.js';
-
-const cleanUps: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
-async function startServer(config = ''): Promise<NatsServer> {
-  const server = await NatsServer.start({ config });
-  cleanUps.push(() => server.dispose());
-  return server;
-}
-
-function openLink(server: NatsServer, options?: TestLogOptions): NatsLink {
-  const link = testLink(server.url, options);
-  cleanUps.push(() => link.close());
-  link.start();
-  return link;
-}
-
-async function connect(server: NatsServer, options?: TestLogOptions): Promise<NatsLink> {
-  const link = openLink(server, options);
-  await waitFor(() => link.up, { what: 'the link is up' });
-  return link;
-}
 
 /** Answers each message with its own data, in capitals. */
 function answerInCapitals(link: NatsLink, subject: string, queue?: string): { ready: Promise<void> } {
@@ -140,8 +115,7 @@ describe('a request', () => {
 
 describe('a subscription', () => {
   test('[L14] made before the server is there, and over its restarts, gets what is published', async () => {
-    const server = await NatsServer.prepare();
-    cleanUps.push(() => server.dispose());
+    const server = await prepareServer();
     const link = openLink(server);
     const seen: string[] = [];
     const subscription = link.subscribe('news', {}, (message) => seen.push(message.string()));
@@ -240,9 +214,8 @@ describe('credentials', () => {
     }`;
 
   test('[L5] that allow only live, hints and the advisories are enough to follow, and for nothing of JetStream', async () => {
-    const server = await startServer(USERS);
-    const producer = await openJetStreamLog(server.url, { nats: { natsUser: 'producer', natsPassword: 'p' } });
-    cleanUps.push(() => producer.close());
+    const server = await startServer({ config: USERS });
+    const producer = await openLog(server, { nats: { natsUser: 'producer', natsPassword: 'p' } });
     const output = new LogLines();
     const nats = { natsUser: 'edge', natsPassword: 'e', natsInbox: '_INBOX_edge' };
     const link = await connect(server, { nats, logger: output.logger });
@@ -274,12 +247,10 @@ describe('credentials', () => {
   });
 
   test('[L14] that are wrong are waited with, and said once, without the password', async () => {
-    const server = await startServer(USERS);
+    const server = await startServer({ config: USERS });
     const output = new LogLines();
     const address = server.url.replace('nats://', 'nats://someone:secret@');
-    const link = testLink(address, { logger: output.logger });
-    cleanUps.push(() => link.close());
-    link.start();
+    const link = openLink({ url: address }, { logger: output.logger });
 
     await waitFor(() => output.about('nats_user_refused').length > 0, { what: 'it was said' });
     await new Promise((resolve) => setTimeout(resolve, 1_200));
@@ -294,14 +265,14 @@ describe('credentials', () => {
     const server = await startServer();
     const authorities = join(tmpdir(), `revcast-ca-${process.pid}.pem`);
     await writeFile(authorities, '');
-    cleanUps.push(() => rm(authorities));
+    onTestFinished(() => rm(authorities));
     const output = new LogLines();
     const links = [
       testLink(server.url.replace('nats://', 'tls://'), { logger: output.logger }),
       testLink(server.url, { logger: output.logger, nats: { natsTlsCa: authorities } }),
     ];
     for (const link of links) {
-      cleanUps.push(() => link.close());
+      onTestFinished(() => link.close());
       link.start();
     }
 
@@ -321,7 +292,7 @@ describe('credentials', () => {
     expect(() => testLink('nats://127.0.0.1:1', settings)).toThrow(SettingsError);
 
     await writeFile(path, 'anything');
-    cleanUps.push(() => rm(path));
+    onTestFinished(() => rm(path));
     expect(testLink('nats://127.0.0.1:1', settings).up).toBe(false);
   });
 });

@@ -1,55 +1,16 @@
 /** The stream behind the log: made, compared, full, trimmed, removed, and with foreign messages in it. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { encodeEntry } from '../../services/log/entry-codec.js';
 import type { Entry } from '../../services/log/log.js';
-import type { NatsLink } from '../../services/log/jetstream/nats-link.js';
 import { liveSubject, STREAM, storedSubject } from '../../services/log/subjects.js';
 import { RevcastError } from '../../services/shared/errors.js';
-import { allEntries, data, many, newRoom, numbered, one, rawEntry, rejection, valuesOf } from '../contract/harness.js';
-import {
-  becomesReady,
-  openJetStreamLog,
-  startJetStreamLog,
-  testLink,
-  type TestLog,
-  type TestLogOptions,
-} from '../support/jetstream.js';
+import { allEntries, many, newRoom, numbered, one, rawEntry, rejection, valuesOf } from '../contract/harness.js';
+import { becomesReady, streamApi } from '../support/jetstream.js';
 import { LogLines } from '../support/log-lines.js';
-import { NatsServer } from '../support/nats-server.js';
+import { connect, openLog, startLog, startServer } from '../support/until-test-ends.js';
 import { waitFor } from '../support/wait-for.js';
 
 const MIB = 1024 * 1024;
-
-const cleanUps: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
-async function startServer(options?: Parameters<typeof NatsServer.start>[0]): Promise<NatsServer> {
-  const server = await NatsServer.start(options);
-  cleanUps.push(() => server.dispose());
-  return server;
-}
-
-async function openLog(server: NatsServer, options?: TestLogOptions): Promise<TestLog> {
-  const opened = await openJetStreamLog(server.url, options);
-  cleanUps.push(() => opened.close());
-  return opened;
-}
-
-async function connect(server: NatsServer): Promise<NatsLink> {
-  const link = testLink(server.url);
-  cleanUps.push(() => link.close());
-  link.start();
-  await waitFor(() => link.up, { what: 'the link is up' });
-  return link;
-}
-
-async function api(link: NatsLink, verb: string, body: object = {}): Promise<Record<string, unknown>> {
-  const answer = await link.request(`$JS.API.${verb}`, data(body), 5_000);
-  return JSON.parse(Buffer.from(answer).toString()) as Record<string, unknown>;
-}
 
 describe('the stream', () => {
   test('[L13] is made as the settings say, and found by everyone after', async () => {
@@ -57,7 +18,7 @@ describe('the stream', () => {
     await Promise.all([openLog(server), openLog(server), openLog(server)]);
     const link = await connect(server);
 
-    expect(await api(link, `STREAM.INFO.${STREAM}`)).toMatchObject({
+    expect(await streamApi(link, `STREAM.INFO.${STREAM}`)).toMatchObject({
       config: {
         subjects: ['rev.>'],
         storage: 'file',
@@ -76,10 +37,9 @@ describe('the stream', () => {
     const server = await startServer();
     const link = await connect(server);
     const theirs = { name: STREAM, subjects: ['rev.>'], max_bytes: 5 * MIB, discard: 'old', allow_direct: true };
-    await api(link, `STREAM.CREATE.${STREAM}`, theirs);
+    await streamApi(link, `STREAM.CREATE.${STREAM}`, theirs);
     const output = new LogLines();
-    const opened = startJetStreamLog(server.url, { logger: output.logger });
-    cleanUps.push(() => opened.close());
+    const opened = startLog(server, { logger: output.logger });
     const { log } = opened;
 
     await waitFor(() => log.status().state === 'unavailable', { what: 'the stream was refused' });
@@ -93,19 +53,20 @@ describe('the stream', () => {
     expect(await rejection(log.append(newRoom(), one(1)))).toMatchObject({ code: 'log_unavailable', message: detail });
     expect(await rejection(log.heads(['a']))).toMatchObject({ code: 'log_unavailable', message: detail });
     expect(output.about('stream_refused')).toHaveLength(1);
-    expect(await api(link, `STREAM.INFO.${STREAM}`)).toMatchObject({ config: { max_bytes: 5 * MIB, discard: 'old' } });
+    expect(await streamApi(link, `STREAM.INFO.${STREAM}`)).toMatchObject({
+      config: { max_bytes: 5 * MIB, discard: 'old' },
+    });
   });
 
   test('[L13] that the operator removes or corrects is used then, without a restart', async () => {
     const server = await startServer();
     const link = await connect(server);
-    await api(link, `STREAM.CREATE.${STREAM}`, { name: STREAM, subjects: ['rev.>'] });
-    const opened = startJetStreamLog(server.url);
-    cleanUps.push(() => opened.close());
+    await streamApi(link, `STREAM.CREATE.${STREAM}`, { name: STREAM, subjects: ['rev.>'] });
+    const opened = startLog(server);
     const { log } = opened;
     await waitFor(() => log.status().state === 'unavailable', { what: 'the stream was refused' });
 
-    await api(link, `STREAM.DELETE.${STREAM}`);
+    await streamApi(link, `STREAM.DELETE.${STREAM}`);
 
     await becomesReady(log);
     expect(await log.append(newRoom(), one(1))).toMatchObject({ rev: 1 });
@@ -114,8 +75,12 @@ describe('the stream', () => {
   test('[L13] settings that we do not set are the operator’s', async () => {
     const server = await startServer();
     const { link } = await openLog(server);
-    const { config } = (await api(link, `STREAM.INFO.${STREAM}`)) as { config: object };
-    await api(link, `STREAM.UPDATE.${STREAM}`, { ...config, description: 'ours', duplicate_window: 1_000_000_000 });
+    const { config } = (await streamApi(link, `STREAM.INFO.${STREAM}`)) as { config: object };
+    await streamApi(link, `STREAM.UPDATE.${STREAM}`, {
+      ...config,
+      description: 'ours',
+      duplicate_window: 1_000_000_000,
+    });
 
     const { log } = await openLog(server);
 
@@ -125,8 +90,7 @@ describe('the stream', () => {
   test('[L13] with three replicas on one server is an error that says so, not a crash', async () => {
     const server = await startServer();
     const output = new LogLines();
-    const opened = startJetStreamLog(server.url, { logger: output.logger, settings: { logReplicas: 3 } });
-    cleanUps.push(() => opened.close());
+    const opened = startLog(server, { logger: output.logger, settings: { logReplicas: 3 } });
     const { log } = opened;
 
     await waitFor(() => log.status().state === 'unavailable', { what: 'the server refused' });
@@ -137,8 +101,7 @@ describe('the stream', () => {
 
   test('[L13] on a server without JetStream is an error that asks for it', async () => {
     const server = await startServer({ jetStream: false });
-    const opened = startJetStreamLog(server.url);
-    cleanUps.push(() => opened.close());
+    const opened = startLog(server);
 
     await waitFor(() => opened.log.status().state === 'unavailable', { what: 'the log noticed' });
 
@@ -154,7 +117,7 @@ describe('the stream', () => {
     const disturbances: string[] = [];
     log.onDisturbance((disturbance) => disturbances.push(disturbance));
 
-    await api(link, `STREAM.DELETE.${STREAM}`);
+    await streamApi(link, `STREAM.DELETE.${STREAM}`);
     const after = await log.append(room, one('again'));
 
     expect(after).toMatchObject({ firstRev: 1, rev: 1 });
@@ -211,7 +174,7 @@ describe('the stream', () => {
 
     link.publish(liveSubject(room), Buffer.from('no entry'), 'x');
     link.publish(liveSubject(room), encodeEntry(rawEntry(room)), 'x');
-    await api(link, 'INFO');
+    await streamApi(link, 'INFO');
     await log.append(room, one('sound'));
 
     await waitFor(() => seen.length > 0, { what: 'the sound entry was delivered' });
@@ -233,7 +196,7 @@ describe('the stream', () => {
     expect(await rejection(log.append(room, one('b')))).toBeInstanceOf(RevcastError);
     expect(await log.append(other, one('c'))).toMatchObject({ rev: 1 });
 
-    await api(link, `STREAM.MSG.DELETE.${STREAM}`, { seq });
+    await streamApi(link, `STREAM.MSG.DELETE.${STREAM}`, { seq });
     expect(await fresh.append(room, one('b'))).toMatchObject({ rev: 2 });
     expect(await log.append(room, one('c'))).toMatchObject({ rev: 3 });
   });

@@ -1,43 +1,13 @@
 /** The stream behind the snapshots, on a real server: made, compared, full, removed, and its server killed. */
-import { afterEach, describe, expect, test } from 'vitest';
-import type { NatsLink } from '../../services/log/jetstream/nats-link.js';
+import { describe, expect, test } from 'vitest';
 import { SNAPSHOT_STREAM, snapshotSubject } from '../../services/log/subjects.js';
 import { data, many, newRoom, one, rejection } from '../contract/harness.js';
-import {
-  openJetStreamLog,
-  startJetStreamLog,
-  testLink,
-  type TestLog,
-  type TestLogOptions,
-} from '../support/jetstream.js';
-import { NatsServer } from '../support/nats-server.js';
-import { UnreliableSnapshots } from '../support/unreliable-snapshots.js';
+import { streamApi, type TestLogOptions } from '../support/jetstream.js';
+import { UnreliableSnapshots } from '../support/unreliable-stores.js';
+import { connect, openLog, startLog, startServer } from '../support/until-test-ends.js';
 import { waitFor } from '../support/wait-for.js';
 
 const MIB = 1024 * 1024;
-
-const cleanUps: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
-async function startServer(): Promise<NatsServer> {
-  const server = await NatsServer.start();
-  cleanUps.push(() => server.dispose());
-  return server;
-}
-
-async function openLog(server: NatsServer, options?: TestLogOptions): Promise<TestLog> {
-  const opened = await openJetStreamLog(server.url, options);
-  cleanUps.push(() => opened.close());
-  return opened;
-}
-
-async function api(link: NatsLink, verb: string, body: object = {}): Promise<Record<string, unknown>> {
-  const answer = await link.request(`$JS.API.${verb}`, data(body), 5_000);
-  return JSON.parse(Buffer.from(answer).toString()) as Record<string, unknown>;
-}
 
 function text(bytes: Uint8Array | undefined): string {
   return Buffer.from(bytes ?? []).toString();
@@ -52,7 +22,7 @@ describe('the stream of snapshots', () => {
     for (const rev of [1, 2, 3]) await log.putSnapshot(room, { rev, data: data(rev) });
     await log.putSnapshot(other, { rev: 1, data: data(1) });
 
-    expect(await api(link, `STREAM.INFO.${SNAPSHOT_STREAM}`)).toMatchObject({
+    expect(await streamApi(link, `STREAM.INFO.${SNAPSHOT_STREAM}`)).toMatchObject({
       config: {
         subjects: ['snap.>'],
         storage: 'file',
@@ -69,14 +39,10 @@ describe('the stream of snapshots', () => {
 
   test('[L13] with other settings is refused by name, and nothing is changed', async () => {
     const server = await startServer();
-    const link = testLink(server.url);
-    cleanUps.push(() => link.close());
-    link.start();
-    await waitFor(() => link.up, { what: 'the link is up' });
+    const link = await connect(server);
     const theirs = { name: SNAPSHOT_STREAM, subjects: ['snap.>'], max_msgs_per_subject: 7 };
-    await api(link, `STREAM.CREATE.${SNAPSHOT_STREAM}`, theirs);
-    const opened = startJetStreamLog(server.url);
-    cleanUps.push(() => opened.close());
+    await streamApi(link, `STREAM.CREATE.${SNAPSHOT_STREAM}`, theirs);
+    const opened = startLog(server);
 
     await waitFor(() => opened.log.status().state === 'unavailable', { what: 'the stream was refused' });
 
@@ -84,7 +50,9 @@ describe('the stream of snapshots', () => {
     const detail = status.state === 'unavailable' ? status.detail : '';
     expect(detail).toContain(`stream ${SNAPSHOT_STREAM} exists with other settings`);
     expect(detail).toContain('max_msgs_per_subject is 7, wanted 1');
-    expect(await api(link, `STREAM.INFO.${SNAPSHOT_STREAM}`)).toMatchObject({ config: { max_msgs_per_subject: 7 } });
+    expect(await streamApi(link, `STREAM.INFO.${SNAPSHOT_STREAM}`)).toMatchObject({
+      config: { max_msgs_per_subject: 7 },
+    });
   });
 
   test('[S2] when it is full a snapshot is refused with log_full, the kept ones stay, and revisions go on', async () => {
@@ -110,7 +78,7 @@ describe('the stream of snapshots', () => {
     await log.append(room, many([1, 2]));
     await log.putSnapshot(room, { rev: 1, data: data('one') });
 
-    await api(link, `STREAM.DELETE.${SNAPSHOT_STREAM}`);
+    await streamApi(link, `STREAM.DELETE.${SNAPSHOT_STREAM}`);
 
     expect(await log.putSnapshot(room, { rev: 2, data: data('two') })).toMatchObject({ rev: 2 });
     expect(text((await log.snapshot(room))?.data)).toBe('"two"');

@@ -67,3 +67,9 @@ export async function openJetStreamLog(url: string, options: TestLogOptions = {}
 export async function becomesReady(log: JetStreamLog): Promise<void> {
   await waitFor(() => log.status().state === 'ready', { timeoutMs: 20_000, what: 'the log is ready' });
 }
+
+/** What JetStream's interface answers: `STREAM.INFO.NAME` and the like. */
+export async function streamApi(link: NatsLink, verb: string, body: object = {}): Promise<Record<string, unknown>> {
+  const answer = await link.request(`$JS.API.${verb}`, Buffer.from(JSON.stringify(body)), 5_000);
+  return JSON.parse(Buffer.from(answer).toString()) as Record<string, unknown>;
+}
