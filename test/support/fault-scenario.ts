@@ -3,7 +3,7 @@
  * over two edges in several rooms, steady and joining late, reading single messages and batches, compressed or not;
  * publishers who go on during the fault; and at the end the proof: every client has everything the log has, once, in order,
  * byte for byte, and the log has what was acknowledged.
- * The seed is in the test's title; FAULT_SEED repeats a run.
+ * The seed is in the test's title; TEST_SEED repeats a run.
  */
 import assert from 'node:assert/strict';
 import { Checker } from '../load/checker.js';
@@ -32,11 +32,6 @@ export interface ScenarioOptions {
   readonly publisher?: Partial<Pick<PublisherOptions, 'lanes' | 'restMs' | 'filling' | 'rooms'>>;
   /** Told of a lost history, clients begin anew. */
   readonly clientsBeginAnew?: boolean;
-}
-
-export function faultSeed(): number {
-  const given = process.env['FAULT_SEED'];
-  return given === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(given);
 }
 
 export class FaultScenario {

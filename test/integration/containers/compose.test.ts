@@ -7,9 +7,8 @@ import { FleetClient } from '../../load/fleet-client.js';
 import { Publisher } from '../../load/publisher.js';
 import { ComposeProject } from '../../support/containers/compose.js';
 import { sweep } from '../../support/containers/engine.js';
-import { faultSeed } from '../../support/containers/scenario.js';
 import { freePort } from '../../support/free-port.js';
-import { Random } from '../../support/random.js';
+import { Random, testSeed } from '../../support/random.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const READY_MS = 90_000;
@@ -26,7 +25,7 @@ async function scrapeTargets(): Promise<readonly string[]> {
   return targets;
 }
 
-const seed = faultSeed();
+const seed = testSeed();
 const ports = { clients: 0, producer: 0 };
 let project: ComposeProject;
 const clients: FleetClient[] = [];

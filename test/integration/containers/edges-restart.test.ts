@@ -1,11 +1,12 @@
 /** All edges are restarted, one after the other, as a deployment does, while publishing goes on. */
 import { afterEach, expect, test } from 'vitest';
-import { ContainerScenario, faultSeed } from '../../support/containers/scenario.js';
+import { ContainerScenario } from '../../support/containers/scenario.js';
+import { testSeed } from '../../support/random.js';
 
 const LOOK_MS = 100;
 const PER_SECOND = 1_000 / LOOK_MS;
 
-const seed = faultSeed();
+const seed = testSeed();
 let scenario: ContainerScenario | undefined;
 
 afterEach(async ({ task }) => {

@@ -1,10 +1,11 @@
 /** The node that leads the log's stream is lost: killed, and stopped in its tracks for a while. */
 import { afterEach, expect, test } from 'vitest';
-import { ContainerScenario, faultSeed } from '../../support/containers/scenario.js';
+import { ContainerScenario } from '../../support/containers/scenario.js';
+import { testSeed } from '../../support/random.js';
 
 const PAUSE_MS = 10_000;
 
-const seed = faultSeed();
+const seed = testSeed();
 let scenario: ContainerScenario | undefined;
 
 afterEach(async ({ task }) => {

@@ -1,8 +1,9 @@
 /** The NATS servers are restarted, one after the other, as an upgrade does, while publishing goes on. */
 import { afterEach, expect, test } from 'vitest';
-import { ContainerScenario, faultSeed } from '../../support/containers/scenario.js';
+import { ContainerScenario } from '../../support/containers/scenario.js';
+import { testSeed } from '../../support/random.js';
 
-const seed = faultSeed();
+const seed = testSeed();
 let scenario: ContainerScenario | undefined;
 
 afterEach(async ({ task }) => {

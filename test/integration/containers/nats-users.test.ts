@@ -2,10 +2,11 @@
 import { afterEach, expect, test } from 'vitest';
 import { hintSubject, liveSubject, snapshotSubject, storedSubject } from '../../../services/log/subjects.js';
 import { CLIENT_PORT } from '../../support/containers/nats-nodes.js';
-import { ContainerScenario, faultSeed } from '../../support/containers/scenario.js';
+import { ContainerScenario } from '../../support/containers/scenario.js';
 import { BareUser } from '../../support/nats-users.js';
+import { testSeed } from '../../support/random.js';
 
-const seed = faultSeed();
+const seed = testSeed();
 let scenario: ContainerScenario | undefined;
 
 afterEach(async ({ task }) => {

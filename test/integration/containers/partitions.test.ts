@@ -1,11 +1,12 @@
 /** The network inside the cluster is cut: nothing is refused, nothing is reset, nothing comes. Then it is healed. */
 import { afterEach, expect, test } from 'vitest';
-import { ContainerScenario, faultSeed } from '../../support/containers/scenario.js';
+import { ContainerScenario } from '../../support/containers/scenario.js';
+import { testSeed } from '../../support/random.js';
 
 /** Longer than it takes anyone to notice (3 s), and than an election. */
 const CUT_MS = 8_000;
 
-const seed = faultSeed();
+const seed = testSeed();
 let scenario: ContainerScenario | undefined;
 
 afterEach(async ({ task }) => {

@@ -1,12 +1,13 @@
 /** A revision service dies while all clients come back at once, from far behind. */
 import { afterEach, expect, test } from 'vitest';
-import { ContainerScenario, faultSeed } from '../../support/containers/scenario.js';
+import { ContainerScenario } from '../../support/containers/scenario.js';
+import { testSeed } from '../../support/random.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const LATE_CLIENTS = 60;
 const ALL_BACK_MS = 60_000;
 
-const seed = faultSeed();
+const seed = testSeed();
 let scenario: ContainerScenario | undefined;
 
 afterEach(async ({ task }) => {

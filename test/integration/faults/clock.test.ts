@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readLog } from '../../load/log-copy.js';
 import type { ServiceOptions } from '../../support/cluster.js';
-import { FaultScenario, faultSeed } from '../../support/fault-scenario.js';
+import { FaultScenario } from '../../support/fault-scenario.js';
+import { testSeed } from '../../support/random.js';
 
 const SHIFT = new URL('../../support/clock-shift.ts', import.meta.url).href;
 const HOUR_MS = 3_600_000;
 
-const seed = faultSeed();
+const seed = testSeed();
 let directory: string;
 let scenario: FaultScenario | undefined;
 

@@ -1,8 +1,9 @@
 /** The file system under JetStream is full, and then has space again. */
 import { afterEach, expect, test } from 'vitest';
 import { mayMount } from '../../support/allowed.js';
-import { FaultScenario, faultSeed } from '../../support/fault-scenario.js';
+import { FaultScenario } from '../../support/fault-scenario.js';
 import { NatsServer } from '../../support/nats-server.js';
+import { testSeed } from '../../support/random.js';
 import { SmallDisk } from '../../support/small-disk.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -10,7 +11,7 @@ const DISK_MB = 48;
 const REFUSED = 50;
 const DATA_BYTES = 200_000;
 
-const seed = faultSeed();
+const seed = testSeed();
 const able = mayMount('the test of a full disk');
 let disk: SmallDisk | undefined;
 let nats: NatsServer | undefined;

@@ -1,15 +1,15 @@
 /** Every kind of process killed and started again, alone and in pairs, in an order that the seed decides. */
 import { afterEach, expect, test } from 'vitest';
 import type { ServiceProcess } from '../../support/cluster.js';
-import { FaultScenario, faultSeed } from '../../support/fault-scenario.js';
+import { FaultScenario } from '../../support/fault-scenario.js';
 import type { NatsServer } from '../../support/nats-server.js';
-import { Random } from '../../support/random.js';
+import { Random, testSeed } from '../../support/random.js';
 
 const DOWN_MS: readonly [number, number] = [100, 1_200];
 const VICTIMS = ['producer-1', 'producer-2', 'revision-1', 'edge-1', 'edge-2', 'nats'] as const;
 const PAIRS = VICTIMS.flatMap((one, at) => VICTIMS.slice(at + 1).map((other) => [one, other]));
 
-const seed = faultSeed();
+const seed = testSeed();
 let scenario: FaultScenario | undefined;
 
 afterEach(() => scenario?.dispose());

@@ -1,16 +1,16 @@
 /** Appends are stored, and their acknowledgements are lost on the way back to the producer. */
 import { afterEach, expect, test } from 'vitest';
 import { AnswerProxy } from '../../support/answer-proxy.js';
-import { FaultScenario, faultSeed } from '../../support/fault-scenario.js';
+import { FaultScenario } from '../../support/fault-scenario.js';
 import { NatsServer } from '../../support/nats-server.js';
-import { Random } from '../../support/random.js';
+import { Random, testSeed } from '../../support/random.js';
 
 /** What the server says when it has stored an append. */
 const ACKNOWLEDGEMENT = /^\{"stream":"REVISIONS", ?"seq":\d+/u;
 const LOSS = 0.2;
 const CUTS = 4;
 
-const seed = faultSeed();
+const seed = testSeed();
 let proxy: AnswerProxy | undefined;
 let scenario: FaultScenario | undefined;
 

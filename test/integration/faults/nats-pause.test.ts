@@ -1,10 +1,11 @@
 /** A nats-server that stands still: connections stay, nothing answers, then everything goes on. */
 import { afterEach, expect, test } from 'vitest';
-import { FaultScenario, faultSeed } from '../../support/fault-scenario.js';
+import { FaultScenario } from '../../support/fault-scenario.js';
+import { testSeed } from '../../support/random.js';
 
 const PAUSE_MS = 20_000;
 
-const seed = faultSeed();
+const seed = testSeed();
 let scenario: FaultScenario | undefined;
 
 afterEach(() => scenario?.dispose());

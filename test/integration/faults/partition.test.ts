@@ -1,14 +1,15 @@
 /** The network between an edge and NATS is cut: nothing is refused, nothing is reset, nothing comes. */
 import { afterEach, expect, test } from 'vitest';
 import { mayMakeNamespaces } from '../../support/allowed.js';
-import { FaultScenario, faultSeed } from '../../support/fault-scenario.js';
+import { FaultScenario } from '../../support/fault-scenario.js';
 import { NatsServer } from '../../support/nats-server.js';
+import { testSeed } from '../../support/random.js';
 import { SilentNetwork } from '../../support/silent-network.js';
 
 /** Shorter and longer than it takes an edge to notice (3 s). */
 const CUTS_MS = [1_500, 8_000] as const;
 
-const seed = faultSeed();
+const seed = testSeed();
 const able = mayMakeNamespaces('the test of a network that is cut');
 let network: SilentNetwork | undefined;
 let scenario: FaultScenario | undefined;

@@ -2,9 +2,10 @@
 import { connect } from 'nats';
 import { afterEach, expect, test } from 'vitest';
 import { storedSubject, STREAM } from '../../../services/log/subjects.js';
-import { FaultScenario, faultSeed } from '../../support/fault-scenario.js';
+import { FaultScenario } from '../../support/fault-scenario.js';
+import { testSeed } from '../../support/random.js';
 
-const seed = faultSeed();
+const seed = testSeed();
 let scenario: FaultScenario | undefined;
 
 afterEach(() => scenario?.dispose());

@@ -4,14 +4,15 @@
  */
 import { afterEach, expect, test } from 'vitest';
 import { readHead } from '../../load/log-copy.js';
-import { FaultScenario, faultSeed } from '../../support/fault-scenario.js';
+import { FaultScenario } from '../../support/fault-scenario.js';
+import { testSeed } from '../../support/random.js';
 
 /** Published to all the time; until shortly before the loss; not since the copy was made. */
 const BUSY = ['busy-1', 'busy-2', 'busy-3'] as const;
 const FALLOW = 'fallow';
 const QUIET = 'quiet';
 
-const seed = faultSeed();
+const seed = testSeed();
 let scenario: FaultScenario | undefined;
 
 afterEach(() => scenario?.dispose());

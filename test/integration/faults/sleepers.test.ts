@@ -1,6 +1,7 @@
 /** Clients that sleep over thousands of revisions, with an open socket or none, and clients that come and go all the time. */
 import { afterEach, expect, test } from 'vitest';
-import { FaultScenario, faultSeed } from '../../support/fault-scenario.js';
+import { FaultScenario } from '../../support/fault-scenario.js';
+import { testSeed } from '../../support/random.js';
 
 const DEEP = 'deep';
 const REVISIONS = 4_000;
@@ -12,7 +13,7 @@ const FLAPPERS = 20;
 const FLAP_MS = 100;
 const FLAPPING_MS = 3_000;
 
-const seed = faultSeed();
+const seed = testSeed();
 let scenario: FaultScenario | undefined;
 let flapping: NodeJS.Timeout | undefined;
 

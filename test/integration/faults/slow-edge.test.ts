@@ -1,7 +1,8 @@
 /** An edge that takes nothing from NATS for so long that the server cuts it off as a slow consumer. */
 import { afterEach, expect, test } from 'vitest';
-import { FaultScenario, faultSeed } from '../../support/fault-scenario.js';
+import { FaultScenario } from '../../support/fault-scenario.js';
 import { NatsServer } from '../../support/nats-server.js';
+import { testSeed } from '../../support/random.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const WIDE = 'wide';
@@ -11,7 +12,7 @@ const REVISIONS_AT_ONCE = 20;
 /** What the server keeps for a client before it cuts it off, beside what the kernel takes. */
 const CONFIG = 'write_deadline: "1s"\nmax_pending: 2MB';
 
-const seed = faultSeed();
+const seed = testSeed();
 let scenario: FaultScenario | undefined;
 
 afterEach(() => scenario?.dispose());

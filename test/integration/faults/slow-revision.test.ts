@@ -3,8 +3,9 @@
  * come and go: who is at the head notices nothing, the others wait for it.
  */
 import { afterEach, expect, test } from 'vitest';
-import { FaultScenario, faultSeed } from '../../support/fault-scenario.js';
+import { FaultScenario } from '../../support/fault-scenario.js';
 import { NatsServer } from '../../support/nats-server.js';
+import { testSeed } from '../../support/random.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const WIDE = 'wide';
@@ -16,7 +17,7 @@ const DURING = 200;
 /** How long the server waits for a client whose kernel takes no more. */
 const CONFIG = 'write_deadline: "1s"';
 
-const seed = faultSeed();
+const seed = testSeed();
 let scenario: FaultScenario | undefined;
 
 afterEach(() => scenario?.dispose());

@@ -2,10 +2,9 @@
 import { afterEach, expect, test } from 'vitest';
 import { readLog } from '../../load/log-copy.js';
 import { Cluster, type ServiceProcess } from '../../support/cluster.js';
-import { faultSeed } from '../../support/fault-scenario.js';
 import { revsFrom } from '../../support/feed-parts.js';
 import { PlainClient } from '../../support/plain-client.js';
-import { Random } from '../../support/random.js';
+import { Random, testSeed } from '../../support/random.js';
 import { SocketAuthors } from '../../support/socket-authors.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -13,7 +12,7 @@ const ROOMS = ['doc-1', 'doc-2', 'doc-3', 'doc-4'] as const;
 const AUTHORS_PER_EDGE = 100;
 const EDGE_FLAGS = ['--edge-publish-rooms', 'doc-*'];
 
-const seed = faultSeed();
+const seed = testSeed();
 const random = new Random(seed);
 let cluster: Cluster | undefined;
 const readers: PlainClient[] = [];

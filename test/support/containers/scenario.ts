@@ -3,7 +3,7 @@
  * and joining late, reading single messages and batches, compressed or not; a publisher who goes on during the
  * fault; and at the end the proof: every client has everything the log has, once, in order, byte for byte, the log has
  * what was acknowledged, and all replicas of it are the same bytes.
- * The seed is in the test's title; FAULT_SEED repeats a run.
+ * The seed is in the test's title; TEST_SEED repeats a run.
  */
 import assert from 'node:assert/strict';
 import { Checker } from '../../load/checker.js';
@@ -172,11 +172,6 @@ export class ContainerScenario {
         `refusals ${JSON.stringify(Object.fromEntries(this.publisher.refusals))}`,
     );
   }
-}
-
-export function faultSeed(): number {
-  const given = process.env['FAULT_SEED'];
-  return given === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(given);
 }
 
 function seconds(ms: number): string {
