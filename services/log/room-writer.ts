@@ -50,7 +50,8 @@ export interface WriterParts {
   readonly onRetried?: (room: string) => void;
 }
 
-type Outcome = 'stored' | 'lost' | 'abandoned';
+/** 'untold': what would tell was removed; 'abandoned': nobody waits for it any more. */
+type Outcome = 'stored' | 'lost' | 'untold' | 'abandoned';
 
 export class RoomWriter {
   private queue: PendingAppend[] = [];
@@ -138,7 +139,8 @@ export class RoomWriter {
     try {
       const outcome = await this.store(batch);
       if (outcome === 'lost') this.queue = [...batch.appends, ...this.queue];
-      else if (outcome === 'abandoned') this.state = undefined;
+      // Nobody waits any more, but what was read stands: an entry that is stored after all is read as another's would be.
+      else if (outcome === 'untold') this.state = undefined;
     } catch (error) {
       this.queue = [...batch.appends, ...this.queue];
       throw error;
@@ -197,7 +199,7 @@ export class RoomWriter {
       if (put.kind === 'refused' && !isOpen(batch)) throw put.error;
       if (put.kind === 'unknown') for (const pending of batch.appends) pending.outcomeOpen = true;
       const found = await this.resolve(batch, entry, state, put.kind === 'conflict');
-      if (found === 'stored' || found === 'abandoned') this.parts.onRetried?.(this.room);
+      if (found === 'stored' || found === 'untold') this.parts.onRetried?.(this.room);
       if (found !== 'open') return found;
       if (!this.stillWaiting(batch)) {
         this.parts.onRetried?.(this.room);
@@ -322,7 +324,7 @@ function isOpen(batch: AppendBatch): boolean {
 
 function giveUp(batch: AppendBatch): Outcome {
   for (const pending of batch.appends) pending.reject(timedOut(pending));
-  return 'abandoned';
+  return 'untold';
 }
 
 function conflict(expectedRev: number, state: Numbering): RevcastError {
