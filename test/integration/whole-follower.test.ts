@@ -5,6 +5,7 @@ import { EntryReader } from '../../services/log/jetstream/entry-reader.js';
 import { HistoryGuard } from '../../services/log/jetstream/history-guard.js';
 import type { NatsLink } from '../../services/log/jetstream/nats-link.js';
 import { readExtent } from '../../services/log/jetstream/stream.js';
+import { ReplicaReads } from '../../services/log/jetstream/replica-reads.js';
 import { WholeFollower } from '../../services/log/jetstream/whole-follower.js';
 import type { Entry, LogExtent, WholeListener } from '../../services/log/log.js';
 import { STREAM, storedSubject } from '../../services/log/subjects.js';
@@ -101,7 +102,7 @@ describe('a follower of the whole stream', () => {
   }
 
   const follow = (witness: Witness): WholeFollower => {
-    const reader = new EntryReader(api, new HistoryGuard());
+    const reader = new EntryReader(api, new ReplicaReads(api, systemClock), new HistoryGuard());
     const slowly = new Proxy(api, {
       get(target, property, receiver) {
         if (property === 'call') {

@@ -33,6 +33,8 @@ interface ErrorAnswer {
 }
 
 export interface SendOptions {
+  /** Less than what requests may take otherwise. */
+  readonly timeoutMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -46,9 +48,9 @@ export class JetStreamApi {
   ) {}
 
   /** `$JS.API.<verb>` with `body` as JSON. Throws ApiError or RequestError, both `log_unavailable`. */
-  async call(verb: string, body?: object): Promise<object> {
+  async call(verb: string, body?: object, options: SendOptions = {}): Promise<object> {
     const payload = body === undefined ? new Uint8Array(0) : Buffer.from(JSON.stringify(body));
-    return parseAnswer(await this.send(`$JS.API.${verb}`, payload));
+    return parseAnswer(await this.send(`$JS.API.${verb}`, payload, options));
   }
 
   /** One request to any subject. Throws RequestError. */

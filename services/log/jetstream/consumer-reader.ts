@@ -4,7 +4,9 @@
  * entries that came, and bounded by bytes: the server sends what is asked for at once, and would cut this connection
  * off as too slow where large entries exceed what it keeps for one.
  * Limits: MAX_CONSUMERS at once. A read goes on with a new consumer where one fails: on a cluster 1 to 3 % of them are
- * answered 503, at creation or at the first pull, before all nodes know of the consumer.
+ * answered 503, at creation or at the first pull, before all nodes know of the consumer. One that was given to a node which
+ * hangs never answers (one in three, until the others have given the node up): a step has PATIENCE_MS, less where a node
+ * seems to hang, and twice as long with each try, because on a busy machine healthy nodes are slow too.
  */
 import { randomBytes } from 'node:crypto';
 import type { Msg } from 'nats';
@@ -15,14 +17,17 @@ import type { Entry } from '../log.js';
 import { STREAM, storedSubject } from '../subjects.js';
 import { ApiError, type JetStreamApi } from './api.js';
 import { decodeStored } from './entry-reader.js';
+import type { ReplicaReads } from './replica-reads.js';
 import { RequestError } from './request-error.js';
 import { Slots } from './slots.js';
 
 const MAX_CONSUMERS = 16;
 const MAX_WAITING = 1_000;
-/** Tries of one read, with 20, 80 and 320 ms between them. */
-const ATTEMPTS = 4;
-const FIRST_RETRY_MS = 20;
+/** Tries of one read, with 20, 80 and then 320 ms between them. */
+const ATTEMPTS = 6;
+const RETRY_MS = { min: 20, max: 320 };
+/** Of the first try. */
+const PATIENCE_MS = { usual: 750, doubted: 250 };
 const CONSUMER_IDLE_NS = 10_000_000_000;
 const FIRST_BATCH = 16;
 const MAX_BATCH = 500;
@@ -46,8 +51,15 @@ interface ConsumerInfo {
   readonly num_pending: number;
 }
 
+interface Attempt {
+  readonly take: (entry: Entry) => boolean;
+  /** How long nothing may come. */
+  readonly patienceMs: number;
+}
+
 export interface ConsumerReaderParts {
   readonly api: JetStreamApi;
+  readonly replicas: ReplicaReads;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -74,35 +86,36 @@ export class ConsumerReader {
     await this.slots.run(async () => {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          await this.readOnce({ room, seq: at }, left, take);
+          await this.readOnce({ room, seq: at }, left, { take, patienceMs: this.patienceMs(attempt) });
           return;
         } catch (error) {
+          if (isSilence(error)) this.parts.replicas.doubt();
           if (attempt >= ATTEMPTS || !isPassing(error)) throw error;
-          await sleep(this.parts.clock, FIRST_RETRY_MS * 4 ** (attempt - 1));
+          await sleep(this.parts.clock, Math.min(RETRY_MS.max, RETRY_MS.min * 4 ** (attempt - 1)));
         }
       }
     });
   }
 
-  private async readOnce(
-    { room, seq }: Pick<Entry, 'room' | 'seq'>,
-    atMost: number,
-    onEntry: (entry: Entry) => boolean,
-  ): Promise<void> {
+  private async readOnce({ room, seq }: Pick<Entry, 'room' | 'seq'>, atMost: number, attempt: Attempt): Promise<void> {
     const name = `range-${randomBytes(9).toString('base64url')}`;
-    const { num_pending: pending } = await this.create(name, room, seq);
+    const { num_pending: pending } = await this.create(name, { room, seq }, attempt);
     try {
-      await this.pullAll(name, room, Math.min(pending, atMost), onEntry);
+      await this.pullAll(name, room, Math.min(pending, atMost), attempt);
     } finally {
       this.remove(name);
     }
   }
 
-  private async create(name: string, room: string, afterSeq: number): Promise<ConsumerInfo> {
+  private async create(
+    name: string,
+    { room, seq }: Pick<Entry, 'room' | 'seq'>,
+    { patienceMs }: Attempt,
+  ): Promise<ConsumerInfo> {
     const config = {
       name,
       deliver_policy: 'by_start_sequence',
-      opt_start_seq: afterSeq + 1,
+      opt_start_seq: seq + 1,
       ack_policy: 'none',
       replay_policy: 'instant',
       filter_subject: storedSubject(room),
@@ -111,15 +124,22 @@ export class ConsumerReader {
       num_replicas: 1,
     };
     const verb = `CONSUMER.CREATE.${STREAM}.${name}.${storedSubject(room)}`;
-    return (await this.parts.api.call(verb, { stream_name: STREAM, config })) as ConsumerInfo;
+    const options = { timeoutMs: patienceMs };
+    return (await this.parts.api.call(verb, { stream_name: STREAM, config }, options)) as ConsumerInfo;
   }
 
-  private async pullAll(name: string, room: string, count: number, onEntry: (entry: Entry) => boolean): Promise<void> {
+  private patienceMs(attempt: number): number {
+    const { api, replicas } = this.parts;
+    const first = replicas.doubted ? PATIENCE_MS.doubted : PATIENCE_MS.usual;
+    return Math.min(first * 2 ** (attempt - 1), api.requestTimeoutMs);
+  }
+
+  private async pullAll(name: string, room: string, count: number, attempt: Attempt): Promise<void> {
     let left = count;
     let batch = FIRST_BATCH;
     while (left > 0) {
       const wanted = Math.min(left, batch);
-      const pulled = await this.pull(name, room, wanted, onEntry);
+      const pulled = await this.pull(name, room, wanted, attempt);
       if (pulled.done) return;
       left -= pulled.received;
       batch = Math.max(1, Math.min(MAX_BATCH, Math.floor((BATCH_BYTES * pulled.received) / (pulled.bytes + 1))));
@@ -127,7 +147,7 @@ export class ConsumerReader {
   }
 
   /** Asks for `wanted` entries, which the consumer has; fewer come when they are large, but one at least. */
-  private pull(name: string, room: string, wanted: number, onEntry: (entry: Entry) => boolean): Promise<Pulled> {
+  private pull(name: string, room: string, wanted: number, { take: onEntry, patienceMs }: Attempt): Promise<Pulled> {
     const { api, clock } = this.parts;
     const subject = `$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${name}`;
     return new Promise((resolve, reject) => {
@@ -147,7 +167,7 @@ export class ConsumerReader {
       };
       const wait = (): void => {
         cancelTimeout?.();
-        cancelTimeout = clock.after(api.requestTimeoutMs, () => {
+        cancelTimeout = clock.after(patienceMs, () => {
           fail(new RequestError('timed_out', subject));
         });
       };
@@ -207,9 +227,14 @@ function refuseStatus(message: Msg): void {
   throw new ApiError(0, code, `a read ended with ${code} ${description}`);
 }
 
-/** Whether another try may succeed at once: the server answered, if only that nobody is there yet. */
+/** Whether another try may succeed at once: the server answered, if only that nobody is there yet; or the node hangs. */
 function isPassing(error: unknown): boolean {
-  return error instanceof ApiError || (error instanceof RequestError && error.failure === 'no_responders');
+  if (error instanceof ApiError || isSilence(error)) return true;
+  return error instanceof RequestError && error.failure === 'no_responders';
+}
+
+function isSilence(error: unknown): boolean {
+  return error instanceof RequestError && error.failure === 'timed_out';
 }
 
 /** $JS.ACK.<stream>.<consumer>.<delivered>.<seq>..., or with domain and account: $JS.ACK.<domain>.<account>.<stream>... */

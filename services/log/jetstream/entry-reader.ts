@@ -11,6 +11,7 @@ import { STORED_SUBJECTS, STREAM, storedSubject } from '../subjects.js';
 import { isNoMessage, parseAnswer, type JetStreamApi } from './api.js';
 import { directData } from './direct-get.js';
 import type { HistoryGuard } from './history-guard.js';
+import type { ReplicaReads } from './replica-reads.js';
 
 interface StoredMessage {
   readonly message: { readonly subject: string; readonly seq: number; readonly data?: string };
@@ -22,6 +23,7 @@ const DIRECT_GET = `$JS.API.DIRECT.GET.${STREAM}`;
 export class EntryReader {
   constructor(
     private readonly api: JetStreamApi,
+    private readonly replicas: ReplicaReads,
     private readonly guard: HistoryGuard,
   ) {}
 
@@ -41,15 +43,17 @@ export class EntryReader {
     return this.confirmed(room, { seq: afterSeq + 1, next_by_subj: storedSubject(room) });
   }
 
-  /** The room's newest entry, from any replica. */
+  /** The room's newest entry, from any replica; from the leader where none answers soon. */
   async last(room: string): Promise<Entry | null> {
-    return this.direct(room, await this.api.send(`${DIRECT_GET}.${storedSubject(room)}`, new Uint8Array(0)));
+    const answer = await this.replicas.ask(`${DIRECT_GET}.${storedSubject(room)}`, new Uint8Array(0));
+    return answer === undefined ? this.confirmedLast(room) : this.direct(room, answer);
   }
 
-  /** The room's first entry with a seq above `afterSeq`, from any replica. */
+  /** The room's first entry with a seq above `afterSeq`, from any replica; from the leader where none answers soon. */
   async next(room: string, afterSeq: number): Promise<Entry | null> {
     const request = { seq: afterSeq + 1, next_by_subj: storedSubject(room) };
-    return this.direct(room, await this.api.send(DIRECT_GET, Buffer.from(JSON.stringify(request))));
+    const answer = await this.replicas.ask(DIRECT_GET, Buffer.from(JSON.stringify(request)));
+    return answer === undefined ? this.confirmedNext(room, afterSeq) : this.direct(room, answer);
   }
 
   /** The tag of the entry, of whatever room, at exactly this seq, from the leader; null where none is kept. */

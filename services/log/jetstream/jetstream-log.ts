@@ -43,6 +43,7 @@ import { HistoryGuard } from './history-guard.js';
 import { HistoryReader } from './history-reader.js';
 import { LiveFollower } from './live-follower.js';
 import type { NatsLink } from './nats-link.js';
+import { ReplicaReads } from './replica-reads.js';
 import { RequestError } from './request-error.js';
 import { JetStreamSnapshots } from './snapshot-store.js';
 import { JetStreamStore } from './store.js';
@@ -106,8 +107,13 @@ export class JetStreamLog implements Log, WholeLog {
   constructor(private readonly parts: JetStreamLogParts) {
     const { link, settings, clock, logger } = parts;
     this.api = new JetStreamApi(link, settings.logRequestTimeoutMs);
-    this.reader = new EntryReader(this.api, this.guard);
-    this.history = new HistoryReader(this.reader, new ConsumerReader({ api: this.api, clock, logger }), logger);
+    const replicas = new ReplicaReads(this.api, clock);
+    this.reader = new EntryReader(this.api, replicas, this.guard);
+    this.history = new HistoryReader(
+      this.reader,
+      new ConsumerReader({ api: this.api, replicas, clock, logger }),
+      logger,
+    );
     const stream = {
       api: this.api,
       replicated: settings.logReplicas > 1,
@@ -126,7 +132,7 @@ export class JetStreamLog implements Log, WholeLog {
       settings: { ...settings, keyWindowMs: settings.keyWindowMinutes * MS_PER_MINUTE },
       onRetried: (room) => link.publish(hintSubject(room), NO_BYTES),
     });
-    const snapshots = new JetStreamSnapshots(stream);
+    const snapshots = new JetStreamSnapshots({ ...stream, replicas });
     this.snapshots = new Snapshots({
       store: parts.wrapSnapshots?.(snapshots) ?? snapshots,
       entries: store,

@@ -10,12 +10,14 @@
  * the connection broke after the look: a server that comes back rolled back has other entries at those seqs.
  * Limits: rooms are listed in pages (the server's 100,000 subjects at most, of one partition); one purge at a time, because each holds up the stream's appends.
  */
+import { systemClock } from '../../shared/clock.js';
 import { RevcastError } from '../../shared/errors.js';
 import { headOf, lastRev, type Entry } from '../log.js';
 import { PARTITIONS, roomOfStored, storedSubject, storedSubjects, STORED_SUBJECTS, STREAM } from '../subjects.js';
 import { API_ERROR, ApiError, type JetStreamApi } from './api.js';
 import { EntryReader } from './entry-reader.js';
 import { HistoryGuard } from './history-guard.js';
+import { ReplicaReads } from './replica-reads.js';
 import { Slots } from './slots.js';
 import { JetStreamSnapshots } from './snapshot-store.js';
 import { checkVersion, StreamRefused } from './stream.js';
@@ -80,9 +82,11 @@ export class Retention {
   private readonly stopWatching: () => void;
 
   constructor(private readonly api: JetStreamApi) {
-    this.reader = new EntryReader(api, new HistoryGuard());
+    const replicas = new ReplicaReads(api, systemClock);
+    this.reader = new EntryReader(api, replicas, new HistoryGuard());
     this.snapshots = new JetStreamSnapshots({
       api,
+      replicas,
       replicated: false,
       assertReady: () => undefined,
       suspectStream: () => undefined,

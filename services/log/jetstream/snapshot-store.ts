@@ -12,6 +12,7 @@ import { SNAPSHOT_STREAM, snapshotSubject } from '../subjects.js';
 import { API_ERROR, ApiError, isNoMessage, parseAnswer, type JetStreamApi } from './api.js';
 import { directData } from './direct-get.js';
 import { expecting, putOutcome } from './put-outcome.js';
+import type { ReplicaReads } from './replica-reads.js';
 import { RequestError } from './request-error.js';
 
 const MESSAGE_GET = `$JS.API.STREAM.MSG.GET.${SNAPSHOT_STREAM}`;
@@ -20,6 +21,7 @@ const { Snapshot: SnapshotMessage } = messages.log;
 
 export interface JetStreamSnapshotsParts {
   readonly api: JetStreamApi;
+  readonly replicas: ReplicaReads;
   readonly replicated: boolean;
   /** Throws `log_unavailable` while the streams are not known to be in order. */
   readonly assertReady: () => void;
@@ -67,7 +69,8 @@ export class JetStreamSnapshots implements SnapshotStore {
   }
 
   private async fromAnyReplica(room: string): Promise<KeptSnapshot | null> {
-    const answer = await this.parts.api.send(`${DIRECT_GET}.${snapshotSubject(room)}`, new Uint8Array(0));
+    const answer = await this.parts.replicas.ask(`${DIRECT_GET}.${snapshotSubject(room)}`, new Uint8Array(0));
+    if (answer === undefined) return this.fromLeader(room);
     const found = directData(answer);
     // A copy: the network client's buffer is not kept.
     return found === null ? null : decodeSnapshot(room, found.seq, Uint8Array.from(found.data));

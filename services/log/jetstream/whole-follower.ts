@@ -10,7 +10,8 @@
  * says so: the consumer may be on a node that is behind it.
  *
  * At most MAX_UNACKED entries are on their way, so that answers to requests on the same connection do not wait behind all heads
- * of the log. A heartbeat comes every 2 s; three that are missed are silence. What cannot be decoded is logged and passed over.
+ * of the log. A heartbeat comes every 2 s; three that are missed are silence. A consumer that was given to a node which hangs
+ * (one in three) is never there: it has CREATE_MS, and then another is made. What cannot be decoded is logged and passed over.
  */
 import { randomBytes } from 'node:crypto';
 import type { Msg } from 'nats';
@@ -35,6 +36,9 @@ const ACK_EVERY = 250;
 const ACK_WAIT_MS = 24 * 60 * 60 * 1_000;
 /** Between two tries to open; doubles from min to max. */
 const RETRY_MS = { min: 100, max: 2_000 };
+/** How long the making of a consumer may take at first; twice as long after each CREATE_TRIES tries. */
+const CREATE_MS = 500;
+const CREATE_TRIES = 2;
 const CONTROL_CODE = 100;
 const ERROR_CODE = 400;
 /** Replicas of one stream name slightly different times at which it was made. */
@@ -172,14 +176,17 @@ export class WholeFollower implements WholeFollowing {
   private async openWhileAsked(): Promise<void> {
     const { api, clock } = this.parts;
     let wait = RETRY_MS.min;
+    let tries = 0;
     while (this.openAgain && !this.stopped && api.link.up) {
       this.openAgain = false;
       try {
-        await this.openOnce();
+        const patienceMs = CREATE_MS * 2 ** Math.floor(tries / CREATE_TRIES);
+        await this.openOnce(Math.min(patienceMs, api.requestTimeoutMs));
         this.complaint = undefined;
       } catch (error) {
         this.complain(asError(error));
         this.openAgain = true;
+        tries += 1;
         await sleep(clock, wait);
         wait = Math.min(RETRY_MS.max, wait * 2);
       }
@@ -187,7 +194,7 @@ export class WholeFollower implements WholeFollowing {
     this.opening = false;
   }
 
-  private async openOnce(): Promise<void> {
+  private async openOnce(createMs: number): Promise<void> {
     const { api, extent } = this.parts;
     this.endSession();
     const { interruptions } = this;
@@ -211,7 +218,7 @@ export class WholeFollower implements WholeFollowing {
     // Before it is made: its first entries come before the answer.
     this.session = session;
     try {
-      const { num_pending: pending } = await this.create(name, inbox);
+      const { num_pending: pending } = await this.create(name, inbox, createMs);
       // Nobody wants it any more.
       if (this.session !== session) this.remove(name);
       else if (pending === 0 && session.received === 0) this.allCame(session);
@@ -238,7 +245,7 @@ export class WholeFollower implements WholeFollowing {
     };
   }
 
-  private async create(name: string, inbox: string): Promise<{ readonly num_pending: number }> {
+  private async create(name: string, inbox: string, timeoutMs: number): Promise<{ readonly num_pending: number }> {
     const from =
       this.last === undefined
         ? { deliver_policy: 'last_per_subject' }
@@ -260,7 +267,8 @@ export class WholeFollower implements WholeFollowing {
       mem_storage: true,
       num_replicas: 1,
     };
-    const answer = await this.parts.api.call(`CONSUMER.CREATE.${STREAM}.${name}`, { stream_name: STREAM, config });
+    const verb = `CONSUMER.CREATE.${STREAM}.${name}`;
+    const answer = await this.parts.api.call(verb, { stream_name: STREAM, config }, { timeoutMs });
     return answer as { readonly num_pending: number };
   }
 
