@@ -3,7 +3,10 @@ import { afterEach, expect, test } from 'vitest';
 import { ContainerScenario } from '../../support/containers/scenario.js';
 import { testSeed } from '../../support/random.js';
 
+/** At least: longer than an election. */
 const PAUSE_MS = 10_000;
+/** Publishing may take so long to go on behind an election, while the old leader still stands still. */
+const GOES_ON_MS = 30_000;
 
 const seed = testSeed();
 let scenario: ContainerScenario | undefined;
@@ -30,13 +33,14 @@ test(`[I4] the leader of the log is killed: log, replicas and every client agree
   await running.verify();
 });
 
-test(`[I4] the leader of the log stands still for 10 s and goes on: log, replicas and every client agree byte for byte (seed ${seed})`, async () => {
+test(`[I4] the leader of the log stands still, publishing goes on meanwhile, and it comes back: log, replicas and every client agree byte for byte (seed ${seed})`, async () => {
   const running = await start('JetStream leader paused');
   const { nats } = running.cluster;
   const leader = await nats.leader();
   await leader.pause();
   const paused = new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   expect(await nats.deposed(leader)).not.toBe(leader);
+  await running.publishes(200, GOES_ON_MS);
   await paused;
   await leader.resume();
   await running.publishes(300);
