@@ -23,8 +23,11 @@ export interface EntryStore {
   /** Largest encoded entry in bytes; Infinity where nothing bounds it. */
   readonly maxEntryBytes: number;
 
-  /** The room's newest entry, or null. Without `confirmed` it may be a little stale. Throws `log_unavailable`. */
-  last(room: string, options: { confirmed: boolean }): Promise<Entry | null>;
+  /**
+   * The room's newest entry, or null. Without `confirmed` it may be a little stale. `conclusive`: what is not there then was lost;
+   * who answers is certain to speak for the log. Throws `log_unavailable`.
+   */
+  last(room: string, options: { confirmed: boolean; conclusive?: boolean }): Promise<Entry | null>;
 
   /** The room's first entry with a seq above `afterSeq`, confirmed, or null. Throws `log_unavailable`. */
   next(room: string, afterSeq: number): Promise<Entry | null>;

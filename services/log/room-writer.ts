@@ -41,6 +41,8 @@ const MAX_QUEUED_APPENDS = 20_000;
 /** A writer that has fallen further behind than this reads the newest entry instead of every one. */
 const MAX_READ_FORWARD = 64;
 const RETRY_MS = 50;
+/** Of reads on which it rests that entries were lost. */
+const CONCLUSIVE = { confirmed: true, conclusive: true } as const;
 
 export interface WriterParts {
   readonly store: EntryStore;
@@ -227,7 +229,7 @@ export class RoomWriter {
         return 'lost';
       }
       if (!conflicted) return 'open';
-      const last = await this.parts.store.last(this.room, { confirmed: true });
+      const last = await this.parts.store.last(this.room, CONCLUSIVE);
       if (last !== null && last.seq >= state.seq) return 'open';
       // The place that this entry was to stand behind is gone, so it can never be stored.
       settle(batch);
@@ -259,13 +261,13 @@ export class RoomWriter {
       if (entry === null) return;
       const next = readForward(state, entry);
       if (next === 'rewritten') {
-        this.state = numberingAfterLoss(state, await this.parts.store.last(this.room, { confirmed: true }));
+        this.state = numberingAfterLoss(state, await this.parts.store.last(this.room, CONCLUSIVE));
         return;
       }
       state = next;
       this.state = state;
     }
-    this.state = numberingAt(await this.parts.store.last(this.room, { confirmed: true }));
+    this.state = numberingAt(await this.parts.store.last(this.room, CONCLUSIVE));
   }
 
   private async readKeys(state: Numbering): Promise<Numbering> {
@@ -285,7 +287,7 @@ export class RoomWriter {
     if (state !== undefined && state.seq > 0) {
       const there = await this.parts.store.next(this.room, state.seq - 1);
       if (there === null || there.seq !== state.seq || there.tag !== state.tag) {
-        this.state = numberingAfterLoss(state, await this.parts.store.last(this.room, { confirmed: true }));
+        this.state = numberingAfterLoss(state, await this.parts.store.last(this.room, CONCLUSIVE));
       }
     }
     this.suspect = false;

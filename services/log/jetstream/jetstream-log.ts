@@ -50,6 +50,8 @@ import { JetStreamStore } from './store.js';
 import {
   checkVersion,
   ensureStream,
+  isInTouch,
+  outOfTouch,
   readExtent,
   StreamMissing,
   StreamRefused,
@@ -295,6 +297,8 @@ export class JetStreamLog implements Log, WholeLog {
       await sleep(clock, CATCH_UP_LOOK_MS);
       info = await ensureStream(this.api, wantedStream(settings), this.mayCreate);
     }
+    // Whether history was lost is not to be learnt from one that is cut off.
+    if (this.guard.endsEarly(info) && !isInTouch(info)) throw outOfTouch();
     const contradiction = await this.guard.contradiction(info, (seq) => this.reader.tagAt(seq));
     if (contradiction === undefined) return;
     logger.error({ code: 'history_lost', reason: contradiction }, 'the log lost history; numbering looks again');

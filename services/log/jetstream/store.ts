@@ -12,6 +12,7 @@ import type { HistoryGuard } from './history-guard.js';
 import type { HistoryReader } from './history-reader.js';
 import { expecting, putOutcome, tooLarge } from './put-outcome.js';
 import { RequestError } from './request-error.js';
+import { assertInTouch } from './stream.js';
 
 /** Kept free below max_payload for what the server adds when it republishes: the subject and its own headers. */
 const PAYLOAD_RESERVE_BYTES = 1_024;
@@ -45,9 +46,13 @@ export class JetStreamStore implements EntryStore {
     return this.maxPayloadBytes - PAYLOAD_RESERVE_BYTES - HEADER_BYTES;
   }
 
-  async last(room: string, options: { confirmed: boolean }): Promise<Entry | null> {
-    this.parts.assertReady();
-    return options.confirmed ? this.parts.reader.confirmedLast(room) : this.parts.reader.last(room);
+  async last(room: string, options: { confirmed: boolean; conclusive?: boolean }): Promise<Entry | null> {
+    const { assertReady, reader, replicated, api } = this.parts;
+    assertReady();
+    if (!options.confirmed) return reader.last(room);
+    const last = await reader.confirmedLast(room);
+    if (options.conclusive === true && replicated) await assertInTouch(api);
+    return last;
   }
 
   async next(room: string, afterSeq: number): Promise<Entry | null> {

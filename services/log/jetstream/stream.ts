@@ -17,6 +17,31 @@ export interface StreamInfo {
   /** When the stream was made, as the server writes it: another one means another stream. */
   readonly created: string;
   readonly state: { readonly last_seq: number; readonly messages: number; readonly num_subjects?: number };
+  /** Absent from a server that is no cluster's. The leader's replicas, and how long ago each was heard, in nanoseconds. */
+  readonly cluster?: { readonly replicas?: readonly { readonly active: number; readonly offline?: boolean }[] };
+}
+
+/** Servers of a group are heard every second, and elect another leader when they have not heard of one for 4 s. */
+const IN_TOUCH_NS = 2_500_000_000;
+
+/**
+ * Whether the leader that answered speaks for the stream: most of its group were heard just now. One that is cut off takes
+ * itself for the leader for some seconds more, does not know what another one has committed meanwhile, and answers.
+ */
+export function isInTouch({ cluster }: StreamInfo): boolean {
+  const others = cluster?.replicas ?? [];
+  const heard = others.filter(({ active, offline }) => offline !== true && active < IN_TOUCH_NS);
+  return (heard.length + 1) * 2 > others.length + 1;
+}
+
+/** Throws `log_unavailable` where the stream's leader does not speak for it; ApiError or RequestError where none answers. */
+export async function assertInTouch(api: JetStreamApi): Promise<void> {
+  const info = (await api.call(`STREAM.INFO.${STREAM}`)) as StreamInfo;
+  if (!isInTouch(info)) throw outOfTouch();
+}
+
+export function outOfTouch(): RevcastError {
+  return new RevcastError('log_unavailable', 'the leader of the stream has not heard from most of its replicas lately');
 }
 
 /** Waiting does not help: the operator has to change the stream, the settings or the server. */
