@@ -17,9 +17,10 @@ const natsAddresses: z.ZodType<readonly string[]> = z
   .transform((list) => list.split(',').map((address) => address.trim()))
   .refine((list) => list.every(isNatsAddress), 'must be addresses like nats://host:4222, separated by commas');
 
-const subjectToken: z.ZodType<string> = z
+/** Services answer to such subjects only: answerer.ts. */
+const inbox: z.ZodType<string> = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{1,64}$/u, 'must be 1 to 64 letters, digits, _ or -');
+  .regex(/^_INBOX[A-Za-z0-9_-]{0,58}$/u, 'must begin with _INBOX, and have at most 64 letters, digits, _ or -');
 
 export const natsSettings = {
   nats: {
@@ -83,8 +84,8 @@ export const natsSettings = {
   },
   natsInbox: {
     env: 'NATS_INBOX',
-    help: 'first token of the subjects that answers come to; give each service its own, so that none may read the others’ answers',
-    parse: subjectToken,
+    help: 'first token of the subjects that answers come to, which begins with _INBOX; give each service its own, so that none may read the others’ answers',
+    parse: inbox,
     fallback: '_INBOX_revcast',
     value: 'token',
   },

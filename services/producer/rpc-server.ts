@@ -1,10 +1,11 @@
 /**
  * Answers publications over NATS request/reply: rpc.producer.append, in the queue group `producer`, so that any producer
- * may answer. Every request with a reply subject is answered, a malformed one too.
+ * may answer. Every request whose answer goes to an inbox is answered, a malformed one too.
  *
  * Limits: the appender's (appends and bytes under way, beyond which the answer is `overloaded`).
  */
 import type { Msg } from 'nats';
+import { Answerer } from '../log/jetstream/answerer.js';
 import type { NatsLink } from '../log/jetstream/nats-link.js';
 import { asError, RevcastError } from '../shared/errors.js';
 import { withTimeout } from '../shared/lifecycle.js';
@@ -26,9 +27,11 @@ export interface ProducerRpcParts {
 
 export class ProducerRpcServer {
   private readonly working = new Set<Promise<void>>();
+  private readonly answerer: Answerer;
   private readonly subscription: ReturnType<NatsLink['subscribe']>;
 
   constructor(private readonly parts: ProducerRpcParts) {
+    this.answerer = new Answerer(parts.logger);
     this.subscription = parts.link.subscribe(APPEND_SUBJECT, { queue: PRODUCER_QUEUE }, (message) => {
       this.receive(message);
     });
@@ -50,10 +53,7 @@ export class ProducerRpcServer {
   }
 
   private receive(message: Msg): void {
-    if (message.reply === undefined || message.reply === '') {
-      this.parts.logger.debug({ subject: message.subject }, 'a request without a reply subject');
-      return;
-    }
+    if (!this.answerer.accepts(message)) return;
     const work = this.work(message).finally(() => this.working.delete(work));
     this.working.add(work);
   }
@@ -67,12 +67,7 @@ export class ProducerRpcServer {
     } catch (thrown) {
       reply = encodeAppendError(this.expected(thrown));
     }
-    try {
-      message.respond(reply);
-    } catch (error) {
-      // The connection is closed; the asker's own timeout tells it.
-      this.parts.logger.debug({ subject: message.subject, err: asError(error) }, 'an answer could not be sent');
-    }
+    this.answerer.answer(message, reply);
   }
 
   private expected(thrown: unknown): RevcastError {

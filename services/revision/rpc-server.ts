@@ -1,11 +1,12 @@
 /**
  * Answers heads and ranges over NATS request/reply: rpc.revision.heads and rpc.revision.range, in the queue group
- * `revision`, so that any replica may answer. Every request with a reply subject is answered, a malformed one too.
+ * `revision`, so that any replica may answer. Every request whose answer goes to an inbox is answered, a malformed one too.
  *
  * Limits: `revisionRpcRequests` are worked on at once, further ones are answered `overloaded` at once; a reply stays
  * within the server's max_payload (a page is cut by whole revisions; one that does not fit alone is `too_large`).
  */
 import type { Msg } from 'nats';
+import { Answerer } from '../log/jetstream/answerer.js';
 import type { NatsLink } from '../log/jetstream/nats-link.js';
 import { asError, RevcastError } from '../shared/errors.js';
 import type { Running } from '../shared/lifecycle.js';
@@ -51,10 +52,12 @@ interface Procedure {
 export class RevisionRpcServer implements Running {
   private readonly parts: RpcServerParts;
   private readonly working = new Set<Promise<void>>();
+  private readonly answerer: Answerer;
   private readonly subscriptions: ReturnType<NatsLink['subscribe']>[];
 
   constructor(parts: RpcServerParts) {
     this.parts = parts;
+    this.answerer = new Answerer(parts.logger);
     const procedures: Procedure[] = [
       { subject: HEADS_SUBJECT, answer: (request) => this.heads(request), refuse: encodeHeadsError },
       { subject: RANGE_SUBJECT, answer: (request) => this.range(request), refuse: encodeRangeError },
@@ -79,14 +82,11 @@ export class RevisionRpcServer implements Running {
   }
 
   private receive(procedure: Procedure, message: Msg): void {
-    if (message.reply === undefined || message.reply === '') {
-      this.parts.logger.debug({ subject: message.subject }, 'a request without a reply subject');
-      return;
-    }
+    if (!this.answerer.accepts(message)) return;
     const limit = this.parts.settings.revisionRpcRequests;
     if (this.working.size >= limit) {
       const error = new RevcastError('overloaded', `${limit} requests are under way at this replica`);
-      this.respond(message, procedure.refuse(error));
+      this.answerer.answer(message, procedure.refuse(error));
       return;
     }
     const work = this.work(procedure, message).finally(() => this.working.delete(work));
@@ -105,22 +105,13 @@ export class RevisionRpcServer implements Running {
     } catch (thrown) {
       reply = procedure.refuse(this.expected(procedure, thrown));
     }
-    this.respond(message, reply);
+    this.answerer.answer(message, reply);
   }
 
   private expected({ subject }: Procedure, thrown: unknown): RevcastError {
     const error = thrown instanceof RevcastError ? thrown : new RevcastError('internal', 'internal error');
     if (error.code === 'internal') this.parts.logger.error({ subject, err: asError(thrown) }, 'request failed');
     return error;
-  }
-
-  private respond(message: Msg, reply: Uint8Array): void {
-    try {
-      message.respond(reply);
-    } catch (error) {
-      // The connection is closed; the asker's own timeout tells it.
-      this.parts.logger.debug({ subject: message.subject, err: asError(error) }, 'an answer could not be sent');
-    }
   }
 
   private async heads(request: Uint8Array): Promise<Uint8Array> {

@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { LiveFollower } from '../../services/log/jetstream/live-follower.js';
-import { hintSubject, STREAM } from '../../services/log/subjects.js';
+import { hintSubject, SNAPSHOT_STREAM, snapshotSubject, storedSubject, STREAM } from '../../services/log/subjects.js';
 import { systemClock } from '../../services/shared/clock.js';
 import { KeptProcess } from '../support/built-program.js';
 import { Cluster, type ServiceKind, type ServiceOptions, type ServiceProcess } from '../support/cluster.js';
@@ -180,13 +180,42 @@ describe('services as NATS users', () => {
     await listener.connection.flush();
 
     asker.connection.publish('rpc.revision.heads', new Uint8Array(0), { reply: 'live.3.cm9vbQ' });
-    await waitFor(() => logged(revision, 'nats_not_permitted'), { what: 'the revision service says so' });
+    await waitFor(() => logged(revision, 'reply_not_an_inbox'), { what: 'the revision service says so' });
 
     expect(revision.log).toContain('live.3.cm9vbQ');
+    // An inbox, and not an edge's: there NATS refuses it.
+    asker.connection.publish('rpc.revision.heads', new Uint8Array(0), { reply: '_INBOX_producer.x' });
+    await waitFor(() => logged(revision, 'nats_not_permitted'), { what: 'NATS refuses it' });
     await listener.connection.flush();
     expect(heard).toEqual([]);
     await asker.close();
     await listener.close();
+  });
+
+  test('[A3] an edge cannot have a producer write its answer into the log', async () => {
+    const cluster = await startCluster();
+    await setUp(cluster);
+    const producer = await add(cluster, 'producer');
+    await cluster.ready();
+    await publish(producer, 'doc', { data: 'first' });
+    const asker = await BareUser.connect(cluster.nats, 'edge');
+
+    const requests = [Buffer.from([0xff, 0xff, 0xff]), new Uint8Array(0)];
+    for (const subject of [storedSubject('doc'), snapshotSubject('doc'), hintSubject('doc'), 'rev.0.other']) {
+      for (const request of requests) asker.connection.publish('rpc.producer.append', request, { reply: subject });
+    }
+    await waitFor(() => logged(producer, 'reply_not_an_inbox'), { what: 'the producer says so' });
+    await asker.connection.flush();
+
+    expect(await publish(producer, 'doc', { data: 'second' })).toMatchObject({ rev: 2 });
+    const admin = await BareUser.connect(cluster.nats, 'admin');
+    const messages = async (stream: string): Promise<number> => {
+      const answer = await admin.connection.request(`$JS.API.STREAM.INFO.${stream}`);
+      return (JSON.parse(Buffer.from(answer.data).toString()) as { state: { messages: number } }).state.messages;
+    };
+    expect([await messages(STREAM), await messages(SNAPSHOT_STREAM)]).toEqual([2, 0]);
+    await asker.close();
+    await admin.close();
   });
 
   test('[A4] a missing permission is said with its subject, and what needs it fails instead of hanging', async () => {

@@ -52,7 +52,7 @@ export class LoopedLink implements LinkPart {
       listener({
         subject,
         data: payload,
-        reply: 'inbox',
+        reply: '_INBOX.test',
         respond: (data: Uint8Array) => {
           resolve(Uint8Array.from(data));
           return true;

@@ -43,10 +43,11 @@ export class EntryReader {
     return this.confirmed(room, { seq: afterSeq + 1, next_by_subj: storedSubject(room) });
   }
 
-  /** The room's newest entry, from any replica; from the leader where none answers soon. */
+  /** The room's newest entry, from any replica; from the leader where none answers soon, and before a room counts as empty. */
   async last(room: string): Promise<Entry | null> {
     const answer = await this.replicas.ask(`${DIRECT_GET}.${storedSubject(room)}`, new Uint8Array(0));
-    return answer === undefined ? this.confirmedLast(room) : this.direct(room, answer);
+    const last = answer === undefined ? null : this.direct(room, answer);
+    return last ?? this.confirmedLast(room);
   }
 
   /** The room's first entry with a seq above `afterSeq`, from any replica; from the leader where none answers soon. */
