@@ -81,3 +81,16 @@ test('[L8] where a room’s newest entry was deleted alone, the one before is it
   expect(await other.log.append('doc', { revisions })).toMatchObject({ epoch, rev: 3 });
   await other.close();
 });
+
+test('[L8] where a room’s newest entry was deleted alone, a writer that is the first to look goes on behind the one before', async () => {
+  server = await NatsServer.start();
+  opened = await openJetStreamLog(server.url);
+  const revisions = [{ data: Buffer.from('1') }];
+  let seq = 0;
+  let epoch = '';
+  for (let i = 0; i < 3; i += 1) ({ seq, epoch } = await opened.log.append('doc', { revisions }));
+  await opened.link.request(`$JS.API.STREAM.MSG.DELETE.${STREAM}`, Buffer.from(JSON.stringify({ seq })), 5_000);
+  const other = await openJetStreamLog(server.url);
+  expect(await other.log.append('doc', { revisions })).toMatchObject({ epoch, rev: 3 });
+  await other.close();
+});
