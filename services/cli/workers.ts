@@ -123,7 +123,8 @@ export class Workers {
   private onEnd(worker: Worker, end: WorkerEnd, livedMs: number): void {
     const { clock, logger } = this.parts;
     if (this.state !== 'running') {
-      if (end.code !== 0) this.allStopped = false;
+      // One that had not begun to mind signals yet had nothing to stop.
+      if (end.code !== 0 && end.signal !== 'SIGTERM') this.allStopped = false;
       this.endIfOver();
       return;
     }

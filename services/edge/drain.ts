@@ -53,6 +53,8 @@ async function closePaced(parts: DrainParts, begun: number, endMs: number): Prom
     const dueInMs = pace.nextMs - (clock.monotonic() - begun);
     await (dueInMs > 0 ? sleep(clock, Math.max(dueInMs, TICK_MS)) : nextTurn());
   }
+  // Where there was no time for it, the others are told at least.
+  for (const socket of order.slice(at)) closer.close(socket, 'restarting');
 }
 
 function nextTurn(): Promise<void> {

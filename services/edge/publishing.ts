@@ -7,7 +7,8 @@
  * they came; those of other rooms and connections go beside them. What was received is also sent when its connection has
  * closed meanwhile. Limits: `publishPerSocket` of a connection and `publishMax` of all are under way or wait for their
  * turn, each of at most EDGE_MAX_MESSAGE_BYTES; beyond that `overloaded`. `publishTimeoutMs` from its arrival on.
- * A connection that is about to be closed (`finish`) publishes nothing more, and is given the answers to what it did.
+ * A connection that is about to be closed (`finish`) publishes nothing more, and is given the answers to what it did: for what has
+ * none after ANSWER_SHARE of the time that a close may take, `outcome_unknown`.
  */
 import { randomBytes } from 'node:crypto';
 import type { Appended } from '../log/log.js';
@@ -19,16 +20,29 @@ import type { EdgeCounters } from './counters.js';
 import { roomMatcher } from './room-pattern.js';
 import type { EdgeSettings } from './settings.js';
 
+/** Of the time that a close may take: the rest is the client's, to take its answers. */
+const ANSWER_SHARE = 0.5;
+
 /** What a client asks to publish. */
 export type ClientPublication = Omit<Publication, 'key'> & Partial<Pick<Publication, 'key'>>;
 
 export interface PublishingParts {
   /** Absent: nothing may be published here. */
   readonly publisher?: Publisher | undefined;
-  readonly settings: Pick<EdgeSettings, 'publishRooms' | 'publishPerSocket' | 'publishMax' | 'publishTimeoutMs'>;
+  readonly settings: Pick<
+    EdgeSettings,
+    'publishRooms' | 'publishPerSocket' | 'publishMax' | 'publishTimeoutMs' | 'closeTimeoutMs'
+  >;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly counters: EdgeCounters;
+}
+
+/** A publication with the key that it goes with. */
+interface Keyed {
+  readonly asked: ClientPublication;
+  readonly key: string;
+  readonly publisher: Publisher;
 }
 
 /** One connection's. */
@@ -36,6 +50,8 @@ interface Line {
   underWay: number;
   /** Told when none is. */
   onIdle?: () => void;
+  /** Tells who waits for one under way that it is not known what becomes of it. */
+  readonly abandons: Set<() => void>;
   /** By room, the end of the last one, whatever it ends with. */
   readonly tails: Map<string, Promise<void>>;
 }
@@ -57,19 +73,32 @@ export class Publishing {
    * `shutting_down`, and what `Publisher.publish` throws.
    */
   async publish(connection: object, asked: ClientPublication): Promise<Appended> {
-    const { settings, clock, counters } = this.parts;
     const publisher = this.publisherOf(asked.room);
-    const line = this.lines.get(connection) ?? { underWay: 0, tails: new Map<string, Promise<void>>() };
+    const line = this.lines.get(connection) ?? newLine();
     this.admit(connection, line);
     this.lines.set(connection, line);
+    const key = asked.key ?? randomBytes(16).toString('base64url');
+    const outcome = this.inTurn(connection, line, { asked, key, publisher });
+    return new Promise((resolve, reject) => {
+      const abandon = (): void => {
+        reject(withKey(abandoned(), key));
+      };
+      line.abandons.add(abandon);
+      const end = (): void => {
+        line.abandons.delete(abandon);
+      };
+      outcome.finally(end).then(resolve, reject);
+    });
+  }
+
+  private async inTurn(connection: object, line: Line, keyed: Keyed): Promise<Appended> {
+    const { settings, clock, counters } = this.parts;
+    const { asked } = keyed;
     line.underWay += 1;
     this.underWay += 1;
     const deadline = clock.monotonic() + settings.publishTimeoutMs;
     const before = line.tails.get(asked.room);
-    const turn =
-      before === undefined
-        ? this.send(publisher, asked, deadline)
-        : before.then(() => this.send(publisher, asked, deadline));
+    const turn = before === undefined ? this.send(keyed, deadline) : before.then(() => this.send(keyed, deadline));
     const tail = turn.then(ignore, ignore);
     line.tails.set(asked.room, tail);
     try {
@@ -95,9 +124,18 @@ export class Publishing {
     this.finishing.add(connection);
     const line = this.lines.get(connection);
     if (line === undefined) return undefined;
+    const { clock, settings } = this.parts;
     return new Promise((resolve) => {
       // In a later turn: whoever asked for the last one answers it first.
-      line.onIdle = () => setImmediate(resolve);
+      const end = (): void => {
+        cancel();
+        setImmediate(resolve);
+      };
+      const cancel = clock.after(settings.closeTimeoutMs * ANSWER_SHARE, () => {
+        for (const abandon of line.abandons) abandon();
+        end();
+      });
+      line.onIdle = end;
     });
   }
 
@@ -118,13 +156,12 @@ export class Publishing {
     }
   }
 
-  private async send(publisher: Publisher, asked: ClientPublication, deadline: number): Promise<Appended> {
+  private async send({ asked, key, publisher }: Keyed, deadline: number): Promise<Appended> {
     const leftMs = deadline - this.parts.clock.monotonic();
     if (leftMs <= 0) {
       const text = 'earlier publications of this connection took the time of this one; nothing was stored';
       throw new RevcastError('log_unavailable', text);
     }
-    const key = asked.key ?? randomBytes(16).toString('base64url');
     try {
       const appended = await publisher.publish({ ...asked, key }, leftMs);
       // A key that was made here can only have met an earlier try of this same publication.
@@ -133,6 +170,17 @@ export class Publishing {
       throw error instanceof RevcastError && error.code === 'outcome_unknown' ? withKey(error, key) : error;
     }
   }
+}
+
+function newLine(): Line {
+  return { underWay: 0, abandons: new Set(), tails: new Map() };
+}
+
+/** It goes on without anybody who waits for it, and may be stored. */
+function abandoned(): RevcastError {
+  const text =
+    'the connection is being closed before it is known whether the publication was stored; a retry with the same key is safe';
+  return new RevcastError('outcome_unknown', text);
 }
 
 function withKey(error: RevcastError, key: string): RevcastError {

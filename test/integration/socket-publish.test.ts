@@ -245,4 +245,19 @@ describe('bounds and endings', () => {
     expect((await author.untilClosed()).code).toBe(1012);
     await stopped;
   });
+
+  it('[U10] a stopping edge that hears of no outcome says so, with a key, and closes as ever', async () => {
+    const { letGo, started } = held({ settings: { drainMs: 0, closeTimeoutMs: 1_000 } });
+    const { edge: running } = await started;
+    const author = await connect();
+    author.send({ id: 1, method: 'publish', params: { room: 'doc-1', data: 1 } });
+    await waitFor(() => letGo.length === 1, { what: 'it is under way' });
+    const stopped = running.stop();
+    expect(await author.answer(1)).toMatchObject({
+      error: { code: 'outcome_unknown', outcome: 'unknown', key: expect.stringMatching(/^[\w-]{22}$/u) as string },
+    });
+    expect((await author.untilClosed()).code).toBe(1012);
+    await stopped;
+    for (const go of letGo.splice(0)) go();
+  });
 });

@@ -203,4 +203,12 @@ describe('a drain', () => {
     await clock.advance(500);
     expect([never.ended, never.wasCut]).toEqual([undefined, true]);
   });
+
+  it('[Q2] without any time for it all are told once', async () => {
+    const sockets = Array.from({ length: 250 }, () => new Socket());
+    const { clock, begin } = drainOf(sockets, { drainMs: 0, closeTimeoutMs: 0 });
+    begin();
+    await clock.advance(100);
+    expect(sockets.filter(({ ended }) => ended?.code === 1012)).toHaveLength(sockets.length);
+  });
 });

@@ -194,6 +194,30 @@ describe('bounds', () => {
     expect(await Promise.all(answers)).toMatchObject([{ rev: 1 }, { rev: 2 }]);
   });
 
+  it('[U10] what has no answer after half the time of a close is told to be unknown, with its key, and goes on', async () => {
+    const { publishing, publisher, clock, counters } = publishingWith({ closeTimeoutMs: 2_000 });
+    const connection = {};
+    const answers = [ask(publishing, connection, 'one', 'k1'), ask(publishing, connection, 'one')];
+    let finished = false;
+    const finish = publishing.finish(connection)?.then(() => {
+      finished = true;
+    });
+    await clock.advance(990);
+    expect(finished).toBe(false);
+    await clock.advance(20);
+    await finish;
+    const unknown = { code: 'outcome_unknown', retryable: true };
+    expect(await Promise.all(answers)).toMatchObject([
+      { ...unknown, details: { outcome: 'unknown', key: 'k1' } },
+      { ...unknown, details: { outcome: 'unknown', key: expect.stringMatching(/^[\w-]{22}$/u) as string } },
+    ]);
+    publisher.asked[0]?.resolve(APPENDED);
+    await settle();
+    publisher.asked[1]?.resolve({ ...APPENDED, rev: 2 });
+    await settle();
+    expect(counters.publishes).toBe(2);
+  });
+
   it('[U10] one that has nothing under way has not to wait, and others go on', async () => {
     const { publishing, publisher } = publishingWith();
     expect(publishing.finish({})).toBeUndefined();
