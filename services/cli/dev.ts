@@ -20,7 +20,7 @@ import { allListening, listening } from './listen-problem.js';
 import { processSettings } from './process-settings.js';
 import { runService, type ServiceScope } from './run-service.js';
 import {
-  drainProblems,
+  edgeProblems,
   edgeAddress,
   edgeStopMs,
   producerAddress,
@@ -95,7 +95,7 @@ export const dev: Command = {
 function combinations(values: DevValues): string[] {
   const both = values.anvil && values.ethereumUrl !== undefined;
   const node = both ? ['--anvil and --ethereum-url (ETHEREUM_URL) exclude each other'] : [];
-  return [...node, ...sourceProblems(values), ...drainProblems(values)];
+  return [...node, ...sourceProblems(values), ...edgeProblems(values)];
 }
 
 async function start(values: DevValues, scope: ServiceScope, { clock, stdin, stdout }: CommandContext): Promise<void> {

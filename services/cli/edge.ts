@@ -10,7 +10,7 @@ import { runWorkers, workerSettings } from './edge-workers.js';
 import { listening } from './listen-problem.js';
 import { processSettings } from './process-settings.js';
 import { runService } from './run-service.js';
-import { addLogMetrics, drainProblems, edgeAddress, edgeStopMs, NEEDS_NATS, startLink } from './service-parts.js';
+import { addLogMetrics, edgeAddress, edgeProblems, edgeStopMs, NEEDS_NATS, startLink } from './service-parts.js';
 
 const settings = {
   ...workerSettings,
@@ -42,7 +42,7 @@ export const edge: Command = {
     'revcast edge --nats nats://127.0.0.1:4222 --workers 4',
   ],
   async run(input, context) {
-    const values = configure(settings, input, context, { required: { nats: NEEDS_NATS }, combinations: drainProblems });
+    const values = configure(settings, input, context, { required: { nats: NEEDS_NATS }, combinations: edgeProblems });
     if (values.workers > 1) return runWorkers(values, input, context);
     const { clock } = context;
     return runService(values, context, async (scope) => {

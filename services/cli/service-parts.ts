@@ -58,6 +58,22 @@ export function drainProblems(values: DrainTimes & { stopTimeoutMs: number }): s
   return [`${sum} need a --stop-timeout-ms (STOP_TIMEOUT_MS) of at least ${neededMs} (got ${values.stopTimeoutMs})`];
 }
 
+/** A client that is cut off before it is asked whether it is there would have no chance. */
+function livenessProblems(values: { edgePingAfterMs: number; edgeDeadAfterMs: number }): string[] {
+  const { edgePingAfterMs: pingMs, edgeDeadAfterMs: deadMs } = values;
+  if (pingMs < deadMs) return [];
+  return [
+    `--edge-ping-after-ms (EDGE_PING_AFTER_MS, ${pingMs}) must be below --edge-dead-after-ms (EDGE_DEAD_AFTER_MS, ${deadMs})`,
+  ];
+}
+
+/** What is wrong with values of an edge that are right one by one. */
+export function edgeProblems(
+  values: Parameters<typeof drainProblems>[0] & Parameters<typeof livenessProblems>[0],
+): string[] {
+  return [...drainProblems(values), ...livenessProblems(values)];
+}
+
 /** Connects in the background, for ever. */
 export function startLink(
   { logger, stack, metrics }: ServiceScope,

@@ -265,7 +265,7 @@ describe('the manifests', () => {
     for (const mistake of mistakes) expect(referenceProblems(withMistake(mistake)).join('\n')).toMatch(mistake.told);
   });
 
-  test('[M5] a pod is given longer than its process, and an edge’s process longer than its drain', () => {
+  test('[M5] a pod is given longer than its process, an edge’s process longer than its drain, and a rollout waits for that', () => {
     const edge = 'Deployment/revcast-edge';
     const mistakes: Mistake[] = [
       {
@@ -280,6 +280,7 @@ describe('the manifests', () => {
         is: '120000',
         told: /terminationGracePeriodSeconds is/u,
       },
+      { in: edge, at: ['spec', 'minReadySeconds'], is: 5, told: /minReadySeconds is 5: edges would drain beside/u },
       {
         in: edge,
         at: [...EDGE, 'terminationGracePeriodSeconds'],

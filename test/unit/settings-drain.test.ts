@@ -21,3 +21,13 @@ describe('the times of a stop', () => {
     expect(drainProblems({ ...times, stopTimeoutMs: 22_999 })).toHaveLength(1);
   });
 });
+
+describe('the times of silence', () => {
+  it('[C2] a client that would be cut off before it is pinged is a configuration error', async () => {
+    const words = ['edge', '--nats', 'nats://127.0.0.1:4222', '--edge-ping-after-ms', '60000'];
+    const { exitCode, stderr } = await runCli(words);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/--edge-ping-after-ms \(EDGE_PING_AFTER_MS, 60000\) must be below --edge-dead-after-ms/u);
+    expect((await runCli(['dev', '--edge-dead-after-ms', '20000'])).exitCode).toBe(2);
+  });
+});

@@ -66,12 +66,16 @@ function valueProblems(setting: Setting<unknown> | undefined, value: string): st
   return [`${setting.env} ${parsed?.error?.issues[0]?.message ?? 'is not valid'} (it is ${JSON.stringify(value)})`];
 }
 
-function stopProblems(command: Command, variables: ReadonlyMap<string, string>, { pod }: Workload): string[] {
+function stopProblems(command: Command, variables: ReadonlyMap<string, string>, { pod, manifest }: Workload): string[] {
   const valueOf = (variable: string) => Number(variables.get(variable) ?? settingOf(command, variable)?.fallback ?? 0);
   const partsMs = STOP_PARTS.map(valueOf).reduce((sum, part) => sum + part, 0) + SLACK_MS;
   const stopMs = valueOf('STOP_TIMEOUT_MS');
   const graceMs = (pod.terminationGracePeriodSeconds ?? 30) * MS;
+  const { minReadySeconds = 0 } = manifest['spec'] as { minReadySeconds?: number };
   return [
+    ...(command.name === 'edge' && minReadySeconds * MS < partsMs - SLACK_MS
+      ? [`minReadySeconds is ${minReadySeconds}: edges would drain beside each other, which takes up to ${partsMs} ms`]
+      : []),
     ...(command.name === 'edge' && stopMs < partsMs
       ? [`STOP_TIMEOUT_MS is ${stopMs}, and the drain takes up to ${partsMs} with ${SLACK_MS} to spare`]
       : []),
