@@ -53,7 +53,7 @@ export async function runWorkers(
     METRICS_PORT: '0',
   };
   const command = [process.execPath, ...process.execArgv, ownProgram(), 'edge', ...wordsOf(input)] as const;
-  const workers = new Workers({
+  const workers: Workers = new Workers({
     count: values.workers,
     start: (worker) =>
       spawnWorker(command, env, {
@@ -61,6 +61,7 @@ export async function runWorkers(
           stderr.write(`${withWorker(worker, line)}\n`);
         },
         onMessage: (message) => {
+          workers.heard(worker);
           measured.hear(worker, message);
         },
       }),

@@ -9,16 +9,18 @@ import { z } from 'zod';
 import type { Clock } from '../shared/clock.js';
 import type { MetricJson, Metrics } from '../shared/metrics.js';
 import type { ParentChannel } from './command.js';
-import type { Workers } from './workers.js';
+import { ARE_YOU_THERE, type Workers } from './workers.js';
 
 const ANSWER_MS = 2_000;
 
+const areYouThere = z.object({ alive: z.literal(true) });
 const question = z.object({ metrics: z.number() });
 const answer = z.object({ metrics: z.number(), measured: z.array(z.custom<MetricJson>()) });
 
-/** In a worker: answers its parent. */
+/** In a worker: answers its parent, also that it is there. */
 export function answerParent(parent: ParentChannel, metrics: Metrics, onFault: (error: unknown) => void): void {
   parent.onMessage((message) => {
+    if (areYouThere.safeParse(message).success) parent.send(ARE_YOU_THERE);
     const asked = question.safeParse(message);
     if (!asked.success) return;
     metrics.json().then((measured) => {

@@ -4,6 +4,7 @@
  *
  *   worker:  starting ──lives for STABLE_MS──▶ steady ──ends──▶ resting (backoff) ──▶ starting
  *            starting ──ends──▶ resting; MAX_FAILED_STARTS times in a row: the parent gives up
+ *   any:     does not answer for ASK_MS * MAX_UNANSWERED (it hangs) ──▶ killed, which is an end
  *   parent:  running ──signal, or giving up──▶ stopping (SIGTERM to all, side by side) ──all ended, or killed──▶ over
  *
  * Workers are sessions of their own, so that a terminal's Ctrl-C comes to the parent only and is passed on once; a channel
@@ -17,8 +18,14 @@ import type { Logger } from '../shared/logger.js';
 /** Who lives so long has started. */
 export const STABLE_MS = 5_000;
 export const MAX_FAILED_STARTS = 4;
+/** Every worker is asked so often whether it is there, and killed when it left so many questions in a row unanswered. */
+export const ASK_MS = 5_000;
+export const MAX_UNANSWERED = 6;
 const FIRST_REST_MS = 200;
 const MAX_REST_MS = 5_000;
+
+/** What a worker is asked, and answers with the same. */
+export const ARE_YOU_THERE = { alive: true };
 
 /** A worker's process, as far as it is looked after here. */
 export interface WorkerProcess {
@@ -51,6 +58,8 @@ interface Worker {
   readonly number: number;
   failedStarts: number;
   process: WorkerProcess | undefined;
+  /** Questions since it was heard last. */
+  unanswered: number;
   cancelRest: () => void;
 }
 
@@ -60,6 +69,7 @@ export type WorkersOutcome =
 export class Workers {
   private readonly workers: Worker[];
   private state: 'running' | 'stopping' | 'over' = 'running';
+  private cancelAsk = (): void => undefined;
   private gaveUp: string | undefined;
   private allStopped = true;
   private resolve: (outcome: WorkersOutcome) => void = () => undefined;
@@ -73,18 +83,27 @@ export class Workers {
       number: index + 1,
       failedStarts: 0,
       process: undefined,
+      unanswered: 0,
       cancelRest: () => undefined,
     }));
   }
 
   start(): void {
     for (const worker of this.workers) this.begin(worker);
+    this.askAll();
+  }
+
+  /** The worker has said something. */
+  heard(number: number): void {
+    const worker = this.workers[number - 1];
+    if (worker !== undefined) worker.unanswered = 0;
   }
 
   /** Stops all, side by side. Idempotent. */
   stop(): void {
     if (this.state !== 'running') return;
     this.state = 'stopping';
+    this.cancelAsk();
     for (const worker of this.workers) {
       worker.cancelRest();
       worker.process?.kill('SIGTERM');
@@ -108,11 +127,30 @@ export class Workers {
     return running.map(({ number }) => number);
   }
 
+  private askAll(): void {
+    const { clock, logger } = this.parts;
+    this.cancelAsk = clock.after(ASK_MS, () => {
+      for (const worker of this.workers) {
+        const { process, number, unanswered } = worker;
+        if (process === undefined) continue;
+        if (unanswered >= MAX_UNANSWERED) {
+          logger.error({ worker: number }, 'a worker hangs, and is killed');
+          process.kill('SIGKILL');
+        } else {
+          worker.unanswered += 1;
+          process.send(ARE_YOU_THERE);
+        }
+      }
+      this.askAll();
+    });
+  }
+
   private begin(worker: Worker): void {
     const { clock, logger } = this.parts;
     const begun = clock.monotonic();
     const process = this.parts.start(worker.number);
     worker.process = process;
+    worker.unanswered = 0;
     logger.info({ worker: worker.number, workerPid: process.pid }, 'worker: started');
     process.onEnd((end) => {
       worker.process = undefined;

@@ -237,3 +237,22 @@ test('[Q9] a second signal ends all at once', async () => {
   await waitFor(() => pids.every((pid) => !isAlive(pid)), { what: 'they have ended' });
   expect(performance.now() - begun).toBeLessThan(8_000);
 });
+
+test(
+  '[Q11] a worker that stands still is killed and started again; the other goes on',
+  { timeout: 90_000 },
+  async () => {
+    const running = await startWorkers();
+    const pids = pidsOf(running);
+    const [victim = 0] = pids;
+    process.kill(victim, 'SIGSTOP');
+    await waitFor(() => running.stderr.includes('a worker hangs, and is killed'), {
+      timeoutMs: 60_000,
+      what: 'it is noticed',
+    });
+    await waitFor(() => listeners() === 3, { timeoutMs: 30_000, what: 'another one listens' });
+    expect(isAlive(victim)).toBe(false);
+    expect(pidsOf(running).filter((pid) => pids.includes(pid))).toHaveLength(1);
+    await waitFor(isReady, { timeoutMs: 30_000, what: 'both answer' });
+  },
+);

@@ -2,7 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../../services/shared/logger.js';
 import {
+  ASK_MS,
   MAX_FAILED_STARTS,
+  MAX_UNANSWERED,
   STABLE_MS,
   withWorker,
   Workers,
@@ -130,6 +132,32 @@ describe('workers', () => {
     processes[1]?.end(null, 'SIGKILL');
     await clock.advance(0);
     expect(outcome()).toEqual({ kind: 'stopped', inTime: false });
+  });
+
+  it('[Q11] one that does not answer any more is killed and started again', async () => {
+    const { clock, workers, processes } = workersOf(2);
+    const ask = async () => {
+      await clock.advance(ASK_MS);
+      // The second answers, the first hangs.
+      workers.heard(2);
+    };
+    workers.heard(1);
+    for (let i = 0; i < MAX_UNANSWERED; i += 1) await ask();
+    expect(processes.map(({ signals, heard }) => [signals, heard.length])).toEqual([
+      [[], MAX_UNANSWERED],
+      [[], MAX_UNANSWERED],
+    ]);
+    await ask();
+    expect(processes.map(({ signals }) => signals)).toEqual([['SIGKILL'], []]);
+    processes[0]?.end(null, 'SIGKILL');
+    await clock.advance(200);
+    expect(processes.map(({ worker }) => worker)).toEqual([1, 2, 1]);
+    for (let i = 0; i < MAX_UNANSWERED; i += 1) {
+      await ask();
+      workers.heard(1);
+    }
+    await ask();
+    expect(processes[2]?.signals).toEqual([]);
   });
 
   it('[Q10] what a worker says carries its number, in JSON too', () => {
