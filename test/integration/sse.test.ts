@@ -364,6 +364,8 @@ describe('a stopping edge', () => {
     expect(kept.rest.toString()).toMatch(/HTTP\/1\.1 200 OK[^]*Connection: close[^]*retry: \d+\n\n\r\n0\r\n\r\n$/u);
     stalled.socket.resume();
     await stopping;
+    // What its kernel has is its own to read.
+    await waitFor(() => stalled.socket.readableEnded, { what: 'the end of the stalled stream' });
     expect(stalled.rest.toString()).toMatch(/retry: \d+\n\n\r\n0\r\n\r\n$/u);
     kept.destroy();
   });
