@@ -1,6 +1,10 @@
 /** Appends distinct values with keys until told to stop, trying again what may be tried again, as a good producer does. */
 import type { Appended, Log } from '../../services/log/log.js';
+import { sleep, systemClock } from '../../services/shared/clock.js';
 import { RevcastError } from '../../services/shared/errors.js';
+
+const RETRY_MS = 5;
+const CLOSED = 'the log is closed';
 
 export interface Until {
   stop: boolean;
@@ -22,6 +26,9 @@ export async function keepAppending(
         told.set(value, await log.append(room, { revisions, key: value }));
       } catch (error) {
         if (!(error instanceof RevcastError && error.retryable)) throw error;
+        if (error.message === CLOSED) throw error;
+        // Nobody else would have a turn where every try is refused at once.
+        await sleep(systemClock, RETRY_MS);
       }
     }
   }
