@@ -16,6 +16,7 @@ import { waitFor } from '../support/wait-for.js';
 const SETTINGS = { logReplicas: 3, appendDeadlineMs: 10_000, logRequestTimeoutMs: 1_000 };
 /** A leader that was killed is missed after some seconds only. */
 const ELECTION_MS = 30_000;
+const HEARD_NS = 2_000_000_000;
 
 /** Name of the node that leads the stream, as far as the server asked knows. */
 async function leaderOf({ link }: TestLog): Promise<string | undefined> {
@@ -26,6 +27,23 @@ async function leaderOf({ link }: TestLog): Promise<string | undefined> {
   } catch {
     return undefined;
   }
+}
+
+/** The group is whole again: a node that has just started may not have found every other one yet. */
+async function untilWhole({ link }: TestLog): Promise<void> {
+  const isWhole = async (): Promise<boolean> => {
+    try {
+      const answer = await link.request(`$JS.API.STREAM.INFO.${STREAM}`, data({}), 1_000);
+      const { cluster } = JSON.parse(Buffer.from(answer).toString()) as {
+        cluster?: { replicas?: { current: boolean; active: number }[] };
+      };
+      const others = cluster?.replicas ?? [];
+      return others.length === 2 && others.every(({ current, active }) => current && active < HEARD_NS);
+    } catch {
+      return false;
+    }
+  };
+  await waitFor(isWhole, { timeoutMs: ELECTION_MS, what: 'all three nodes hear each other' });
 }
 
 async function anyLeader(opened: TestLog): Promise<string> {
@@ -110,6 +128,7 @@ describe('the log on a cluster', () => {
   for (const how of ['stop', 'kill'] as const) {
     test(`[L4] appends go on over a leader's end (${how}): every acknowledged one is there once, and it is told`, async () => {
       const { cluster: running, left, right } = parts();
+      await untilWhole(left);
       const room = newRoom();
       const until = { stop: false };
       const seen: Entry[] = [];
