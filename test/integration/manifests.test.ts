@@ -182,6 +182,15 @@ describe('the manifests', () => {
     for (const mistake of mistakes) expect(natsProblems(withMistake(mistake)).join('\n')).toMatch(mistake.told);
   });
 
+  test('[M8] the pod of a NATS server of several is told to hand on what it leads, and has the time for it', () => {
+    const nats = 'StatefulSet/revcast-nats';
+    const mistakes: Mistake[] = [
+      { in: nats, at: [...CONTAINER, 'lifecycle'], is: undefined, told: /no preStop has it hand on/u },
+      { in: nats, at: [...EDGE, 'terminationGracePeriodSeconds'], is: 30, told: /is 30, and lame duck mode takes/u },
+    ];
+    for (const mistake of mistakes) expect(natsProblems(withMistake(mistake)).join('\n')).toMatch(mistake.told);
+  });
+
   test('[M4] what manifests name of each other is there: selectors, ports, ConfigMaps, Secrets, accounts, volumes', () => {
     for (const manifests of overlays.values()) expect(referenceProblems(manifests)).toEqual([]);
     const edge = 'Deployment/revcast-edge';

@@ -1,6 +1,6 @@
 /**
  * Three real nats-servers with deploy/nats/cluster.conf as it is, but for what one machine needs: ports and directories
- * of their own. `ready` asks each with deploy/nats/ready.sh, as the Kubernetes probe does.
+ * of their own. `ready` asks each with deploy/nats/ready.sh, as the Kubernetes probe does; `leave` ends one as its pod ends.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -8,11 +8,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { StatefulSetSpec } from 'kubernetes-types/apps/v1.js';
+import { parseAllDocuments } from 'yaml';
+import type { Manifest } from '../check/manifests/manifest.js';
 import { freePort } from './free-port.js';
 import { NatsServer } from './nats-server.js';
 import { passwordVariables } from './nats-users.js';
 
 const DEPLOYED = fileURLToPath(new URL('../../deploy/nats', import.meta.url));
+const MANIFEST = fileURLToPath(new URL('../../deploy/kubernetes/nats-cluster/nats.yaml', import.meta.url));
 const NODES = 3;
 const ROUTE_PASSWORD = 'route-secret-1';
 
@@ -61,6 +65,24 @@ export class DeployedNats {
     });
   }
 
+  /** Ends a node as Kubernetes ends its pod. */
+  leave(index: number): Promise<void> {
+    return this.node(index).leave(preStop());
+  }
+
+  /** From its next start on. */
+  changeRoutePassword(index: number, password: string): void {
+    const node = this.node(index);
+    const changed = Object.entries(node.env).map(([name, value]) => [name, value.replaceAll(ROUTE_PASSWORD, password)]);
+    node.env = Object.fromEntries(changed) as Record<string, string>;
+  }
+
+  node(index: number): NatsServer {
+    const node = this.nodes[index];
+    if (node === undefined) throw new Error(`there is no node ${index}`);
+    return node;
+  }
+
   /** As the startup and liveness probes ask. */
   async lives(index: number): Promise<boolean> {
     return (await fetch(`http://127.0.0.1:${this.monitors[index]}/healthz?js-enabled-only=true`)).ok;
@@ -83,6 +105,15 @@ function configuration({ route, monitor, store }: { route: number; monitor: numb
       .replace('0.0.0.0:6222', `127.0.0.1:${route}`)
       .replace('/data/jetstream', store)
   );
+}
+
+/** The shell command of the manifest. */
+function preStop(): string {
+  const [set] = parseAllDocuments(readFileSync(MANIFEST, 'utf8')).map((document) => document.toJS() as Manifest);
+  const spec = set?.['spec'] as StatefulSetSpec | undefined;
+  const [shell, flag, command] = spec?.template.spec?.containers[0]?.lifecycle?.preStop?.exec?.command ?? [];
+  if (shell !== '/bin/sh' || flag !== '-c' || command === undefined) throw new Error('no preStop with a shell command');
+  return command;
 }
 
 function read(name: string): string {

@@ -125,6 +125,20 @@ export class NatsServer {
     return this.end('SIGKILL');
   }
 
+  /**
+   * As a container of it ends: `preStop`, a shell command in which the server is process 1, then SIGTERM. Resolves when it
+   * has ended, however long that takes.
+   */
+  async leave(preStop: string): Promise<void> {
+    const child = this.child;
+    if (child?.pid === undefined) throw new Error('the server does not run');
+    const exited = once(child, 'exit');
+    const command = preStop.replace('nats-server', `'${this.binary}'`).replace(/=1\b/u, `=${child.pid}`);
+    await promisify(execFile)('/bin/sh', ['-c', command]);
+    child.kill('SIGTERM');
+    await exited;
+  }
+
   /** SIGSTOP: the connections stay, nothing answers. Resolves when it stands still. */
   async pause(): Promise<void> {
     const pid = this.child?.pid;
