@@ -47,6 +47,12 @@ function variable(name: string): Path {
   return [...CONTAINER, 'env', spec.template.spec.containers[0]?.env.findIndex((one) => one.name === name) ?? -1];
 }
 
+/** Its name has a hash of what is in it. */
+function settingsName(): string {
+  const names = (overlays.get(OVERLAY) ?? []).map(nameOf);
+  return names.find((name) => name.startsWith('ConfigMap/revcast-settings')) ?? '(none)';
+}
+
 describe('the manifests', () => {
   test('[M1] every overlay renders, and fits the types of Kubernetes’ interface', () => {
     expect([...overlays.keys()]).toEqual(['development', 'external-nats', 'monitored', 'production']);
@@ -108,9 +114,6 @@ describe('the manifests', () => {
   test('[M3] what services are given are settings that they know, with values that they take', () => {
     for (const manifests of overlays.values()) expect(settingsProblems(manifests)).toEqual([]);
     const edge = 'Deployment/revcast-edge';
-    const settings = (overlays.get(OVERLAY) ?? []).find(
-      ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith('revcast-settings'),
-    );
     const mistakes: Mistake[] = [
       {
         in: edge,
@@ -129,6 +132,25 @@ describe('the manifests', () => {
         at: [...variable('EDGE_HOST'), 'name'],
         is: 'PRODUCER_HOST',
         told: /edge has no setting PRODUCER_HOST/u,
+      },
+      {
+        in: edge,
+        at: [...variable('EDGE_PORT'), 'value'],
+        is: '8090',
+        told: /EDGE_PORT is 8090, and the container names no such port/u,
+      },
+      {
+        in: edge,
+        at: [...variable('METRICS_PORT'), 'value'],
+        is: '9000',
+        told: /METRICS_PORT is 9000, and the container names/u,
+      },
+      { in: edge, at: [...variable('EDGE_HOST'), 'value'], is: '127.0.0.1', told: /EDGE_HOST is 127\.0\.0\.1, which/u },
+      {
+        in: edge,
+        at: variable('METRICS_HOST'),
+        is: { name: 'LOG_LEVEL', value: 'info' },
+        told: /METRICS_HOST is 127/u,
       },
       { in: edge, at: [...CONTAINER, 'args'], is: ['egde'], told: /there is no command egde/u },
       { in: edge, at: [...variable('NATS_USER'), 'value'], is: 'producer', told: /NATS_INBOX is not _INBOX_producer/u },
@@ -151,13 +173,13 @@ describe('the manifests', () => {
         told: /\/health, which is not served/u,
       },
       {
-        in: `ConfigMap/${settings?.metadata.name}`,
+        in: settingsName(),
         at: ['data', 'LOG_REPLICA'],
         is: '3',
         told: /no command has a setting LOG_REPLICA/u,
       },
       {
-        in: `ConfigMap/${settings?.metadata.name}`,
+        in: settingsName(),
         at: ['data', 'LOG_REPLICAS'],
         is: '2',
         told: /LOG_REPLICAS must be one of 1, 3/u,
@@ -170,6 +192,9 @@ describe('the manifests', () => {
     for (const manifests of overlays.values()) expect(natsProblems(manifests)).toEqual([]);
     const nats = 'StatefulSet/revcast-nats';
     const mistakes: Mistake[] = [
+      { in: settingsName(), at: ['data', 'NATS_URL'], is: 'nats://revcast-nat:4222', told: /no such service/u },
+      { in: settingsName(), at: ['data', 'NATS_URL'], is: 'nats://revcast-nats:4223', told: /no such service/u },
+      { in: settingsName(), at: ['data', 'NATS_URL'], is: 'tls://nats-1.example:4222', told: /no such service/u },
       { in: nats, at: ['spec', 'replicas'], is: 2, told: /LOG_REPLICAS is 3, and there are 2/u },
       {
         in: nats,
@@ -245,6 +270,24 @@ describe('the manifests', () => {
         at: ['spec', 'ingress', 0, 'ports', 0, 'port'],
         is: 8081,
         told: /no port 8081/u,
+      },
+      {
+        in: 'NetworkPolicy/revcast-services',
+        at: ['spec', 'egress', 0, 'ports', 0, 'port'],
+        is: 4223,
+        told: /the pods that it allows have no port 4223/u,
+      },
+      {
+        in: 'HorizontalPodAutoscaler/revcast-edge',
+        at: ['spec', 'minReplicas'],
+        is: 101,
+        told: /minReplicas is 101, and maxReplicas 100/u,
+      },
+      {
+        in: 'HorizontalPodAutoscaler/revcast-edge',
+        at: ['spec', 'metrics', 0, 'resource', 'target', 'averageUtilization'],
+        is: 600,
+        told: /no pod is to use 600 %/u,
       },
       {
         in: 'NetworkPolicy/revcast-services',

@@ -5,8 +5,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { StatefulSetSpec } from 'kubernetes-types/apps/v1.js';
+import type { ServiceSpec } from 'kubernetes-types/core/v1.js';
 import { nameOf, ofKind, type Manifest } from './manifest.js';
 
+const CLIENT_PORT = '4222';
 const GIB = 1024 ** 3;
 /** JetStream takes three quarters of a disk by default. */
 const USABLE = 0.75;
@@ -21,7 +23,8 @@ export function natsProblems(manifests: readonly Manifest[]): string[] {
   const settings = ofKind(manifests, 'ConfigMap').find(({ metadata }) => metadata.name.startsWith('revcast-settings'));
   const values = (settings?.['data'] ?? {}) as Readonly<Record<string, string>>;
   const servers = ofKind(manifests, 'StatefulSet').filter(({ metadata }) => metadata.name === 'revcast-nats');
-  return servers.flatMap((server) => {
+  const addresses = addressProblems(values['NATS_URL'] ?? '', servers.length > 0, manifests);
+  const others = servers.flatMap((server) => {
     const { replicas = 1, template, volumeClaimTemplates = [] } = server['spec'] as StatefulSetSpec;
     const streams = Number(values['LOG_MAX_BYTES']) + Number(values['LOG_MAX_SNAPSHOT_BYTES']);
     const storage = volumeClaimTemplates[0]?.spec?.resources?.requests?.['storage'] ?? '';
@@ -43,5 +46,22 @@ export function natsProblems(manifests: readonly Manifest[]): string[] {
         ? []
         : [`terminationGracePeriodSeconds is ${graceS}, and lame duck mode takes up to ${leaveS} with some to spare`]),
     ].map((problem) => `${nameOf(server)}: ${problem}`);
+  });
+  return [...addresses, ...others];
+}
+
+/** An address of NATS is a Service of ours with that port; where there are no servers of ours, one outside of the cluster may be. */
+function addressProblems(urls: string, ours: boolean, manifests: readonly Manifest[]): string[] {
+  return urls.split(',').flatMap((url) => {
+    if (!URL.canParse(url)) return [`NATS_URL has ${JSON.stringify(url)}, which is no address`];
+    const { hostname, port } = new URL(url);
+    const labels = hostname.split('.');
+    if (!ours && labels.length > 1) return [];
+    // SERVICE, SERVICE.NAMESPACE…, or POD.SERVICE…
+    const services = ofKind(manifests, 'Service').filter(({ metadata }) => labels.slice(0, 2).includes(metadata.name));
+    const ports = services.flatMap((service) => (service['spec'] as ServiceSpec).ports ?? []);
+    return ports.some((one) => String(one.port) === (port || CLIENT_PORT))
+      ? []
+      : [`NATS_URL has ${url}, and there is no such service`];
   });
 }

@@ -2,9 +2,15 @@
  * What manifests name of each other must be there: ConfigMaps, Secrets and their keys, service accounts, ports, pods
  * behind selectors, the target of an autoscaler, volumes. Secrets that an operator makes are listed, with their keys.
  */
+import type { HorizontalPodAutoscalerSpec } from 'kubernetes-types/autoscaling/v2.js';
 import type { Container, EnvVarSource, ServiceSpec, Volume } from 'kubernetes-types/core/v1.js';
 import type { LabelSelector } from 'kubernetes-types/meta/v1.js';
-import type { IngressSpec, NetworkPolicySpec } from 'kubernetes-types/networking/v1.js';
+import type {
+  IngressSpec,
+  NetworkPolicyPeer,
+  NetworkPolicyPort,
+  NetworkPolicySpec,
+} from 'kubernetes-types/networking/v1.js';
 import type { ServiceMonitor } from './service-monitor.js';
 import { nameOf, ofKind, selects, workloadsOf, type Manifest, type Workload } from './manifest.js';
 
@@ -149,31 +155,57 @@ function selectorProblems(manifest: Manifest, workloads: readonly Workload[]): s
     : [`${nameOf(manifest)}: no pods match its selector`];
 }
 
-/** Peers without a namespace are pods of these manifests; their ports are those of the pods that the policy is about. */
+/**
+ * Peers without a namespace are pods of these manifests. Ports of ingress are those of the pods that the policy is about,
+ * ports of egress those of the peers.
+ */
 function policyProblems(policy: Manifest, workloads: readonly Workload[]): string[] {
   const { podSelector, ingress = [], egress = [] } = policy['spec'] as NetworkPolicySpec;
   const about = workloads.filter(({ labels }) => selects(podSelector, labels));
   if (about.length === 0) return [`${nameOf(policy)}: no pods match its selector`];
   const peers = [...ingress.flatMap(({ from = [] }) => from), ...egress.flatMap(({ to = [] }) => to)];
-  const local = peers.flatMap((peer) => (peer.namespaceSelector === undefined ? (peer.podSelector ?? []) : []));
-  const ports = ingress.flatMap((rule) => rule.ports ?? []).flatMap(({ port }) => port ?? []);
-  const offered = about.flatMap(({ pod }) => pod.containers).flatMap((container) => container.ports ?? []);
   return [
-    ...local
+    ...peers
+      .flatMap(localSelector)
       .filter((peer) => !workloads.some(({ labels }) => selects(peer, labels)))
-      .map((peer) => `${nameOf(policy)}: no pods match ${JSON.stringify(peer)}`),
-    ...ports
-      .filter((port) => !offered.some(({ name, containerPort }) => name === port || containerPort === port))
-      .map((port) => `${nameOf(policy)}: its pods have no port ${port}`),
-  ];
+      .map((peer) => `no pods match ${JSON.stringify(peer)}`),
+    ...ingress.flatMap(({ ports = [] }) => portsWithout(ports, about).map((port) => `its pods have no port ${port}`)),
+    ...egress.flatMap(({ to = [], ports = [] }) => {
+      const selectors = to.flatMap(localSelector);
+      // Others are among those that the rule allows, and their ports are not known here.
+      if (selectors.length === 0 || selectors.length < to.length) return [];
+      const reached = workloads.filter(({ labels }) => selectors.some((selector) => selects(selector, labels)));
+      return portsWithout(ports, reached).map((port) => `the pods that it allows have no port ${port}`);
+    }),
+  ].map((problem) => `${nameOf(policy)}: ${problem}`);
+}
+
+function localSelector({ namespaceSelector, podSelector }: NetworkPolicyPeer): LabelSelector[] {
+  return namespaceSelector === undefined && podSelector !== undefined ? [podSelector] : [];
+}
+
+/** Those that none of the pods has. */
+function portsWithout(ports: readonly NetworkPolicyPort[], workloads: readonly Workload[]): (string | number)[] {
+  const offered = workloads.flatMap(({ pod }) => pod.containers).flatMap((container) => container.ports ?? []);
+  return ports
+    .flatMap(({ port }) => port ?? [])
+    .filter((port) => !offered.some(({ name, containerPort }) => name === port || containerPort === port));
 }
 
 function targetProblems(autoscaler: Manifest, manifests: readonly Manifest[]): string[] {
-  const { scaleTargetRef: target } = autoscaler['spec'] as { scaleTargetRef: { kind: string; name: string } };
+  const spec = autoscaler['spec'] as HorizontalPodAutoscalerSpec;
+  const { scaleTargetRef: target, minReplicas = 1, maxReplicas, metrics = [] } = spec;
   const found = ofKind(manifests, target.kind).find(({ metadata }) => metadata.name === target.name);
-  if (found === undefined) return [`${nameOf(autoscaler)}: there is no ${target.kind}/${target.name}`];
-  const { replicas } = found['spec'] as { replicas?: number };
-  return replicas === undefined ? [] : [`${nameOf(autoscaler)}: ${nameOf(found)} has replicas of its own`];
+  const replicas = (found?.['spec'] as { replicas?: number } | undefined)?.replicas;
+  const utilizations = metrics.flatMap(({ resource }) => resource?.target.averageUtilization ?? []);
+  return [
+    ...(found === undefined ? [`there is no ${target.kind}/${target.name}`] : []),
+    ...(replicas === undefined ? [] : [`${target.kind}/${target.name} has replicas of its own`]),
+    ...(minReplicas <= maxReplicas ? [] : [`minReplicas is ${minReplicas}, and maxReplicas ${maxReplicas}`]),
+    ...utilizations
+      .filter((percent) => percent < 1 || percent > 100)
+      .map((percent) => `no pod is to use ${percent} % of what it requests`),
+  ].map((problem) => `${nameOf(autoscaler)}: ${problem}`);
 }
 
 function ingressProblems(ingress: Manifest, manifests: readonly Manifest[]): string[] {

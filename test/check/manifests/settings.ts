@@ -17,6 +17,7 @@ const IMAGE = /^revcast(?::|$)/u;
 /** Between the end of a stop and the end of the process, and between that and the pod's. */
 const SLACK_MS = 3_000;
 const STOP_PARTS = ['EDGE_DRAIN_WAIT_MS', 'EDGE_DRAIN_MS', 'EDGE_CLOSE_TIMEOUT_MS'];
+const LOOPBACK = /^(?:127\.|localhost$|\[?::1)/u;
 const MS = 1_000;
 
 export function settingsProblems(manifests: readonly Manifest[]): string[] {
@@ -45,6 +46,7 @@ function containerProblems(container: Container, workload: Workload, manifests: 
       .map((variable) => `no command has a setting ${variable}`),
     ...[...all].flatMap(([variable, value]) => valueProblems(settingOf(command, variable), value)),
     ...stopProblems(command, all, workload),
+    ...listenProblems(command, all, container),
     ...userProblems(all, workload),
     ...probeProblems(container),
   ];
@@ -85,6 +87,26 @@ function stopProblems(command: Command, variables: ReadonlyMap<string, string>, 
         ]
       : []),
   ];
+}
+
+/** What others connect to: the address of the pod, at ports that the container names. */
+function listenProblems(command: Command, variables: ReadonlyMap<string, string>, { ports = [] }: Container): string[] {
+  const service = command.name.toUpperCase();
+  // The image listens to all addresses (deploy/Dockerfile); metrics are at the loopback one where nothing else is said.
+  const places = [
+    ...(settingOf(command, `${service}_PORT`) === undefined ? [] : [{ part: service, host: '0.0.0.0' }]),
+    ...(variables.has('METRICS_PORT') ? [{ part: 'METRICS', host: '127.0.0.1' }] : []),
+  ];
+  return places.flatMap(({ part, host }) => {
+    const listensTo = variables.get(`${part}_HOST`) ?? host;
+    const port = Number(variables.get(`${part}_PORT`) ?? settingOf(command, `${part}_PORT`)?.fallback);
+    const problems: string[] = [];
+    if (LOOPBACK.test(listensTo))
+      problems.push(`${part}_HOST is ${listensTo}, which nobody outside of the pod reaches`);
+    if (!ports.some(({ containerPort }) => containerPort === port))
+      problems.push(`${part}_PORT is ${port}, and the container names no such port`);
+    return problems;
+  });
 }
 
 function userProblems(variables: ReadonlyMap<string, string>, { pod }: Workload): string[] {
