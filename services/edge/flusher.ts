@@ -10,11 +10,12 @@
  * bounded part of each slice, a few corks a visit: so however many catch up, a new revision waits a few milliseconds for
  * them, and those who catch up are never starved.
  *
- * A room that is dirty for longer than BURST_MS has more to send than this edge can: coming first no longer makes its
- * members quick. Writing to them is the work that shrinks when it waits, for their batches grow; joining and catching up
- * is not. So while sessions wait to go on, such rooms get one look a slice: 10,000 clients that come back to a room with
- * 50 revisions a second were writing their answers in 40 % of the time, and live revisions, a few at a time, in as much.
- * Other rooms are not in that line, and come first as ever.
+ * A room that is dirty for longer than BURST_MS, and to which more comes before a visit of all its members can be over, has
+ * more to send than this edge can: coming first no longer makes its members quick. Writing to them is the work that shrinks
+ * when it waits, for their batches grow; joining and catching up is not. So while sessions wait to go on, such rooms get one
+ * look a slice: 10,000 clients that come back to a room with 50 revisions a second were writing their answers in 40 % of
+ * the time, and live revisions, a few at a time, in as much. Other rooms are not in that line, and come first as ever; also
+ * one that is only held up now and then, which in that line would not get out of it while others go on.
  *
  * Never runs inside a uWebSockets.js callback: rooms are marked by the log's callbacks only, and `resume` waits for a
  * turn of its own. (There the one cork is taken, and every send would be a system call.)
@@ -33,7 +34,7 @@ const ROOMS_MS = 4;
 const SATURATED_MS = 1;
 /** … and to sessions that go on: where no room is dirty; beside rooms that are; beside rooms that stay so. */
 const RESUMED_MS = { idle: 1, busy: 0.5, saturated: 2 } as const;
-/** A room that is dirty for longer stays dirty; and so does an edge whose rooms follow each other for so long. */
+/** A room that is dirty for longer may stay dirty; and so does an edge whose rooms follow each other for so long. */
 const BURST_MS = 50;
 /** Visits between two looks at the clock, and of one room before the next room's turn. */
 const VISITS_PER_LOOK = 32;
@@ -79,8 +80,12 @@ export class Flusher {
     if (!room.queued) {
       room.queued = true;
       room.dirtySince = this.clock.monotonic();
+      room.marks = 0;
+      room.visitedMs = 0;
+      room.visits = 0;
       this.rooms.push(room);
     }
+    room.marks += 1;
     if (this.options.mode === 'sync') this.slice();
     else if (this.options.delayMs > 0) this.schedule((run) => this.clock.after(this.options.delayMs, run));
     else if (this.options.mode === 'microtask') this.schedule(queueMicrotask);
@@ -135,10 +140,12 @@ export class Flusher {
     let now = this.clock.monotonic();
     const end = now + forMs;
     for (let room = queue.shift(); room !== undefined; room = queue.shift()) {
+      const before = now;
       this.visitRoom(room);
       now = this.clock.monotonic();
+      room.visitedMs += now - before;
       room.queued = room.visitsLeft > 0;
-      if (room.queued) (now - room.dirtySince < BURST_MS ? this.rooms : this.saturated).push(room);
+      if (room.queued) (isSaturated(room, now) ? this.saturated : this.rooms).push(room);
       if (now >= end) return;
     }
   }
@@ -151,6 +158,7 @@ export class Flusher {
       const member = room.members[room.nextVisit];
       room.nextVisit += 1;
       room.visitsLeft -= 1;
+      room.visits += 1;
       visits -= 1;
       if (member === undefined || member.cursor >= room.ring.headRev) continue;
       if (member.state === 'steady' || room.latest) this.visit(member.session);
@@ -179,4 +187,12 @@ export class Flusher {
       session.cut();
     }
   }
+}
+
+/** Whether it is dirty for long, and a visit of all its members takes longer than what comes next stays away. */
+function isSaturated({ dirtySince, marks, visitedMs, visits, members }: Room, now: number): boolean {
+  const dirtyMs = now - dirtySince;
+  if (dirtyMs < BURST_MS) return false;
+  const roundMs = (visitedMs / visits) * members.length;
+  return roundMs * marks >= dirtyMs;
 }

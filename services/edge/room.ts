@@ -41,8 +41,11 @@ export class Room implements FeedListener {
 
   /** The flusher's own marks: in its queue, next member to visit, members left to visit. */
   queued = false;
-  /** Monotonic milliseconds at which it was marked, while it is queued. */
+  /** While it is queued: monotonic milliseconds at which it was marked, how often it was since, what visits took, and how many they were. */
   dirtySince = 0;
+  marks = 0;
+  visitedMs = 0;
+  visits = 0;
   nextVisit = 0;
   visitsLeft = 0;
 

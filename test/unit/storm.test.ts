@@ -153,6 +153,34 @@ describe('steady members beside those who catch up', () => {
     for (const client of late) expect(revsTold(client)).toEqual(revsFrom(106, 600));
   });
 
+  it('[F22] get it as quickly as before after their room was held up once', async () => {
+    const { edge, at } = await edgeWith(600);
+    const { clock } = edge;
+    const calm: Client[] = [];
+    for (let i = 0; i < 1_000; i += 1) calm.push(await edge.subscriber({ room: 'calm' }));
+    takesTime(edge, calm, 0.01);
+    const late = comeBack(edge, 300, [at(105)]);
+    takesTime(edge, late, 1);
+    const history = edge.history('calm');
+    const tookMs: number[] = [];
+    for (let round = 1; round <= 12; round += 1) {
+      const start = clock.monotonic();
+      const head = await edge.publish(history);
+      const hasAll = ({ session }: Client) => session.members[0]?.cursor === head;
+      for (let turns = 1; !calm.every(hasAll) && clock.monotonic() < start + 50; turns += 1) {
+        await edge.settle(1);
+        // In the middle of the visits: the whole process is away.
+        if (round === 3 && turns === 1) clock.skip(60);
+      }
+      tookMs.push(clock.monotonic() - start);
+      while (clock.monotonic() < start + 50) clock.skip(1);
+    }
+    expect(late.every(isBack)).toBe(false);
+    expect(Math.max(...tookMs.slice(4))).toBeLessThan(45);
+    for (let turns = 0; !late.every(isBack) && turns < 10_000; turns += 100) await edge.settle(100);
+    for (const client of late) expect(revsTold(client)).toEqual(revsFrom(106, 600));
+  });
+
   it('[F22] when rooms never come to their end, those who catch up get the larger part', async () => {
     const { edge, history, at } = await edgeWith(600);
     const busy: Client[] = [];
