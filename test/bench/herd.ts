@@ -2,9 +2,10 @@
  * A reconnect storm. 10,000 clients of one room stand at 20 different positions when they drop; for 2 s revisions go on
  * at 50/s, and then they all reconnect at once, while revisions still go on. How long from the beginning of that until a
  * client is steady (it gets what was published after it had subscribed), and until it has what was the head at the start;
- * whether every client got every revision once; what it cost the log, the revision service and the edge.
+ * whether every client got every revision once; what it cost the log, the revision service and the edge. Clients take
+ * several revisions in a message (`batch`); `herd-single`: the same with clients that take one.
  *
- * Then how much that delays others: 1,000 steady clients of another room on the same edge, while nobody else is sent
+ * Then, with batches, how much that delays others: 1,000 steady clients of another room on the same edge, while nobody else is sent
  * anything (before and after), and while the 10,000 are catching up on a long history.
  *
  * nats-server, revision service, edge, both kinds of clients: each in a process of its own. Who measures how long others
@@ -51,8 +52,9 @@ const MEASURING = -20;
 const MS_PER_S = 1_000;
 const US_PER_MS = 1_000;
 
-interface Row {
-  readonly bench: 'herd';
+type Row = { readonly bench: 'herd' | 'herd-single' } & Storm & Partial<Calm>;
+
+interface Storm {
   readonly clients: number;
   readonly complete: number;
   readonly holes: number;
@@ -72,6 +74,9 @@ interface Row {
   readonly edgeCpuMs: number;
   readonly revisionCpuMs: number;
   readonly clientCpuMs: number;
+}
+
+interface Calm {
   /** Of clients of another room: latency while nobody catches up, before and after, and while all do. */
   readonly calmP99Ms: readonly [number, number];
   readonly calmP99MsBesideCatchUp: number;
@@ -85,14 +90,26 @@ interface Row {
 
 /** `n`: clients that reconnect. */
 export async function runHerd({ n, json, quick }: BenchOptions): Promise<void> {
-  const bench = await HerdBench.start(n ?? (quick ? QUICK_CLIENTS : CLIENTS));
+  const clients = n ?? (quick ? QUICK_CLIENTS : CLIENTS);
+  const table = newTable(json);
+  const add = (row: Row) => {
+    table.add(row);
+  };
+  await withBench(clients, true, async (bench) => {
+    const storm = await bench.storm();
+    add({ bench: 'herd', ...storm, ...(await bench.beside(quick ? QUICK_WINDOW_MS : WINDOW_MS)) });
+  });
+  await withBench(clients, false, async (bench) => {
+    add({ bench: 'herd-single', ...(await bench.storm()) });
+  });
+  table.end(`revisions of ${BYTES} bytes; ${CALM_CLIENTS} calm clients`);
+}
+
+async function withBench(clients: number, batch: boolean, run: (bench: HerdBench) => Promise<void>): Promise<void> {
+  const bench = await HerdBench.start(clients, batch);
   try {
     await bench.prepare();
-    const storm = await bench.storm();
-    const calm = await bench.beside(quick ? QUICK_WINDOW_MS : WINDOW_MS);
-    const table = newTable(json);
-    table.add({ bench: 'herd', ...storm, ...calm });
-    table.end(`revisions of ${BYTES} bytes, one a message; ${CALM_CLIENTS} calm clients`);
+    await run(bench);
   } finally {
     await bench.stop();
   }
@@ -109,14 +126,15 @@ class HerdBench {
 
   private constructor(
     private readonly clients: number,
+    private readonly batch: boolean,
     private readonly nats: NatsServer,
     private readonly opened: TestLog,
   ) {}
 
-  static async start(clients: number): Promise<HerdBench> {
+  static async start(clients: number, batch: boolean): Promise<HerdBench> {
     const nats = await NatsServer.start();
     try {
-      return new HerdBench(clients, nats, await openJetStreamLog(nats.url));
+      return new HerdBench(clients, batch, nats, await openJetStreamLog(nats.url));
     } catch (error) {
       await nats.dispose();
       throw error;
@@ -131,9 +149,10 @@ class HerdBench {
     await this.publish(CALM_ROOM, 2);
   }
 
-  async storm() {
-    const { clients, edge, revision, herd, port } = this;
-    await herd.call('connect', { room: ROOM, port, clients, firstClient: 0, headRev: this.head.rev });
+  async storm(): Promise<Storm> {
+    const { clients, batch, edge, revision, herd, port } = this;
+    const size = batch ? { batchesOf: BYTES } : {};
+    await herd.call('connect', { room: ROOM, port, clients, firstClient: 0, headRev: this.head.rev, ...size });
     const positions: Position[] = [];
     for (let group = 0; group < GROUPS; group += 1) {
       for (let i = 0; i < SPACING; i += 1) await this.publish(ROOM);
@@ -146,9 +165,19 @@ class HerdBench {
     const before = await this.usages();
     const goingOn = { is: true };
     const published = this.publishWhile(ROOM, PER_SECOND, () => goingOn.is);
+    const cmd = process.env['PERF'];
+    const perf = cmd
+      ? (await import('node:child_process')).spawn(
+          'bash',
+          ['-c', `exec ${cmd.replace('EDGE', String(edge.pid)).replace('HERD', String(herd.pid))}`],
+          { stdio: 'inherit' },
+        )
+      : undefined;
+    if (perf) await pause(300);
     await herd.call('reconnect', { positions, headRev });
     const steady = await herd.call('steady', { timeoutMs: STEADY_TIMEOUT_MS });
     const after = await this.usages();
+    perf?.kill('SIGINT');
     const lastRev = this.head.rev;
     goingOn.is = false;
     await published;
@@ -176,7 +205,7 @@ class HerdBench {
   }
 
   /** The calm clients' latency without and with the herd catching up from the beginning of the room. */
-  async beside(windowMs: number) {
+  async beside(windowMs: number): Promise<Calm> {
     const { calm, edge, herd, port } = this;
     goFirst(calm.pid);
     goFirst(process.pid);
@@ -219,6 +248,8 @@ class HerdBench {
   }
 
   async stop(): Promise<void> {
+    // So that no port is kept busy for a minute.
+    await this.herd.call('dropAll', undefined).catch(() => undefined);
     await Promise.all([this.herd.stop(), this.calm.stop(), this.edge.stop(), this.revision.stop()]);
     await this.opened.close();
     await this.nats.dispose();
@@ -280,6 +311,7 @@ function pause(ms: number): Promise<void> {
 
 function newTable(json: boolean): Table<Row> {
   return new Table(json, [
+    ['', ({ bench }) => bench],
     ['clients', ({ clients }) => String(clients)],
     ['complete', ({ complete }) => String(complete)],
     ['holes', ({ holes }) => String(holes)],
@@ -294,7 +326,7 @@ function newTable(json: boolean): Table<Row> {
     ['edge CPU ms', ({ edgeCpuMs }) => String(edgeCpuMs)],
     ['revision', ({ revisionCpuMs }) => String(revisionCpuMs)],
     ['clients', ({ clientCpuMs }) => String(clientCpuMs)],
-    ['calm p99 ms', ({ calmP99Ms }) => calmP99Ms.join(', ')],
-    ['beside catch-up', ({ calmP99MsBesideCatchUp }) => String(calmP99MsBesideCatchUp)],
+    ['calm p99 ms', ({ calmP99Ms }) => calmP99Ms?.join(', ') ?? ''],
+    ['beside catch-up', ({ calmP99MsBesideCatchUp }) => String(calmP99MsBesideCatchUp ?? '')],
   ]);
 }

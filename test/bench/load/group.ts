@@ -9,11 +9,10 @@ import { dialogueWith, type EdgeRoom, type ServerKind } from './dialogues.js';
 import { MessageDecoder } from './message-decoder.js';
 import { monotonicMs } from './monotonic.js';
 import { TimeReader } from './payload.js';
-import { RawSocket, type Pace, type SocketListener } from './raw-socket.js';
+import { RawSocket, localAddress, type Pace, type SocketListener } from './raw-socket.js';
 import { RevisionCheck } from './revision-check.js';
 
 const CONNECTS_AT_ONCE = 128;
-const SOURCE_ADDRESSES = 8;
 const MAX_FAULTS = 5;
 const US_PER_MS = 1_000;
 
@@ -163,8 +162,8 @@ export class Group implements SocketListener {
 
   private open(index: number): RawSocket {
     const { server, port, deflate, firstSocket, rooms, pace } = this.options;
-    const localAddress = `127.0.0.${2 + (index % SOURCE_ADDRESSES)}`;
-    return new RawSocket({ port, localAddress }, dialogueWith(server, deflate, firstSocket + index, rooms), this, pace);
+    const socket = firstSocket + index;
+    return new RawSocket({ port, ...localAddress(socket) }, dialogueWith(server, deflate, socket, rooms), this, pace);
   }
 
   private check(socket: RawSocket): void {

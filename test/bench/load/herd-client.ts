@@ -65,6 +65,8 @@ const api = {
     const connected = all.clients.filter((_, index) => index % groups >= group);
     await all.reach(rev, connected, TIMEOUT_MS);
     check();
+    const behind = connected.filter(({ walker }) => walker.lastRev < rev).length;
+    if (behind > 0) throw new Error(`${behind} clients did not get revision ${rev} in ${TIMEOUT_MS} ms`);
     for (const client of all.group(group, groups)) client.drop();
   },
 

@@ -3,26 +3,33 @@
  * all its connections. Made for cheapness: raw sockets that read into one buffer, messages checked without decoding.
  * A client is steady when it gets a revision that was published after it had subscribed: it then has everything that
  * there was, and gets what comes.
- * Limits: HANDSHAKES_AT_ONCE, for the edge's accept queue has 512 places, and who finds it full tries again a second
- * later; MAX_FAULTS faults told.
+ * Whoever drops resets its connection, so that the kernel keeps nothing of it: tens of thousands of ports in TIME_WAIT
+ * make every `connect` look for a free one, up to 4 ms each.
+ * All connect in one go, as a herd does: were some let in when others are through, they would wait for those others'
+ * reads in this one process, for seconds. Only every CONNECTS of them it rests for a moment, or some would find the edge's
+ * accept queue full (it has 512 places), and try again a second later.
+ * Limit: MAX_FAULTS faults told.
  */
 import { connect, type Socket } from 'node:net';
 import { subscriptionId } from './dialogues.js';
 import { monotonicMs } from './monotonic.js';
-import { RevisionWalker } from './revision-walker.js';
-import { handshake, textFrame } from './raw-socket.js';
+import { RevisionWalker, type Layout } from './revision-walker.js';
+import { handshake, localAddress, textFrame } from './raw-socket.js';
 
-const HANDSHAKES_AT_ONCE = 500;
-const SOURCE_ADDRESSES = 8;
+const CONNECTS = 100;
+const REST_MS = 2;
 const MAX_FAULTS = 5;
 const HANDSHAKE_END = '\r\n\r\n';
-const TIME_MARK = '"at":"';
+const TIME_MARK = Buffer.from('"at":"');
 const TIME_DIGITS = 15;
 const US_PER_MS = 1_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** Shared by all sockets: a chunk is used up before the next read. */
 const readBuffer = Buffer.alloc(64 * 1024);
+
+/** What nobody notifies: to rest without giving the event loop its turn. */
+const never = new Int32Array(new SharedArrayBuffer(4));
 
 export interface Position {
   readonly epoch: string;
@@ -36,6 +43,8 @@ export interface HerdOptions {
   readonly clients: number;
   /** Number of the first client: ids are made of it. */
   readonly firstClient: number;
+  /** Several revisions may come in one message, each of so many bytes at least. Absent: one a message. */
+  readonly batchesOf?: number;
 }
 
 export class HerdClient {
@@ -52,15 +61,15 @@ export class HerdClient {
     private readonly herd: Herd,
     private readonly index: number,
     private readonly id: string,
-    private readonly revAt: number,
+    private readonly layout: Layout,
   ) {
-    this.walker = new RevisionWalker(revAt, 0);
+    this.walker = new RevisionWalker(layout, 0);
   }
 
   /** Connects and subscribes, after `position` if there is one. */
   connect(port: number, room: string, position?: Position): void {
     const { holes, repeats } = this.walker;
-    this.walker = new RevisionWalker(this.revAt, position?.rev ?? this.herd.headRev);
+    this.walker = new RevisionWalker(this.layout, position?.rev ?? this.herd.headRev);
     this.walker.holes = holes;
     this.walker.repeats = repeats;
     this.steadyAtMs = NEVER;
@@ -71,7 +80,7 @@ export class HerdClient {
     const socket = connect({
       host: '127.0.0.1',
       port,
-      localAddress: `127.0.0.${2 + (this.index % SOURCE_ADDRESSES)}`,
+      ...localAddress(this.index),
       onread: {
         buffer: readBuffer,
         callback: (length) => {
@@ -94,7 +103,7 @@ export class HerdClient {
   drop(): void {
     const { socket } = this;
     this.socket = undefined;
-    socket?.destroy();
+    socket?.resetAndDestroy();
   }
 
   private open(length: number, room: string, position: Position | undefined): void {
@@ -102,8 +111,8 @@ export class HerdClient {
     if (!this.head.endsWith(HANDSHAKE_END)) return;
     if (!this.head.startsWith('HTTP/1.1 101')) this.herd.complain(`handshake answered with ${this.head}`);
     this.isOpen = true;
-    this.herd.onUpgraded();
-    const params = { room, ...(position === undefined ? {} : { since: position }) };
+    const batch = this.layout.between !== undefined;
+    const params = { room, batch, ...(position === undefined ? {} : { since: position }) };
     this.socket?.write(textFrame(JSON.stringify({ id: this.id, method: 'subscribe', params })));
   }
 
@@ -123,13 +132,22 @@ export class HerdClient {
     }
   }
 
+  /** Of the last publication in the chunk: was that after it had subscribed? */
   private look(chunk: Buffer, length: number): void {
-    const at = chunk.lastIndexOf(TIME_MARK, length - TIME_MARK.length - TIME_DIGITS);
+    // By hand: from the end it is a few hundred bytes, and `lastIndexOf` needs microseconds to prepare.
+    let at = length - TIME_MARK.length - TIME_DIGITS;
+    while (at >= 0 && !TIME_MARK.every((byte, index) => chunk[at + index] === byte)) at -= 1;
     if (at < 0) return;
     const from = at + TIME_MARK.length;
     const publishedAtMs = Number(chunk.toString('latin1', from, from + TIME_DIGITS)) / US_PER_MS;
     if (publishedAtMs >= this.subscribedAtMs) this.steadyAtMs = monotonicMs();
   }
+}
+
+/** Bytes, at least, from a revision's digits to the next `"rev"`, in a message of several of so many bytes. */
+function between(room: string, bytes: number): number {
+  const fields = ',"tag":"00000000","time":1000000000000,"timeDelta":0,"data":';
+  return fields.length + bytes + `},{"room":"${room}",`.length;
 }
 
 export class Herd {
@@ -138,37 +156,31 @@ export class Herd {
   awaitedRev = NEVER;
   readonly clients: HerdClient[];
   private faults: string[] = [];
-  private upgraded = 0;
   private subscribed = 0;
   private reached = 0;
   private onProgress: () => void = () => undefined;
 
   constructor(private readonly options: HerdOptions) {
-    const { room, clients, firstClient } = options;
+    const { room, clients, firstClient, batchesOf } = options;
     this.clients = Array.from({ length: clients }, (_, index) => {
       const id = subscriptionId(firstClient + index, 0);
-      const revAt = `{"id":"${id}","data":{"room":"${room}","rev":`.length;
-      return new HerdClient(this, index, id, revAt);
+      const one = { revAt: `{"id":"${id}","data":{"room":"${room}","rev":`.length };
+      const layout =
+        batchesOf === undefined ? one : { revAt: one.revAt + '['.length, between: between(room, batchesOf) };
+      return new HerdClient(this, index, id, layout);
     });
   }
 
   /** Connects all clients, the first group first, each group after its position; resolves when all are subscribed. */
   async connect(positions: readonly (Position | undefined)[], timeoutMs: number): Promise<void> {
     const { port, room } = this.options;
-    this.upgraded = 0;
     this.subscribed = 0;
-    let opened = 0;
-    const openSome = () => {
-      for (; opened < this.clients.length && opened - this.upgraded < HANDSHAKES_AT_ONCE; opened += 1) {
-        // Groups are mixed, so that no position has an advantage.
-        this.clients[opened]?.connect(port, room, positions[opened % positions.length]);
-      }
-    };
-    openSome();
-    await this.progress(() => {
-      openSome();
-      return this.subscribed === this.clients.length;
-    }, timeoutMs);
+    // Groups are mixed, so that no position has an advantage.
+    for (const [index, client] of this.clients.entries()) {
+      client.connect(port, room, positions[index % positions.length]);
+      if ((index + 1) % CONNECTS === 0) Atomics.wait(never, 0, 0, REST_MS);
+    }
+    await this.progress(() => this.subscribed === this.clients.length, timeoutMs);
   }
 
   /** Resolves when all connected clients have every revision up to `rev`. */
@@ -191,11 +203,6 @@ export class Herd {
   /** Client `index` of `groups` groups is in group index % groups. */
   group(group: number, groups: number): HerdClient[] {
     return this.clients.filter((_, index) => index % groups === group);
-  }
-
-  onUpgraded(): void {
-    this.upgraded += 1;
-    this.onProgress();
   }
 
   onSubscribed(): void {

@@ -17,7 +17,8 @@ export interface Dialogue {
 
 export interface Endpoint {
   readonly port: number;
-  readonly localAddress: string;
+  /** Absent: the system's choice. */
+  readonly localAddress?: string;
 }
 
 /** How a slow client reads: so many bytes at a time, and then a rest. */
@@ -38,7 +39,18 @@ const READ_BUFFER_BYTES = 64 * 1024;
 /** Shared by all sockets: a chunk is used up before the next read. */
 const readBuffer = Buffer.alloc(READ_BUFFER_BYTES);
 const HANDSHAKE_END = '\r\n\r\n';
+/** Sockets that one address has ports for, with some to spare. */
+const SOCKETS_PER_ADDRESS = 20_000;
 const KEY = Buffer.alloc(16).toString('base64');
+
+/**
+ * Where a process's socket of that number connects from. The system chooses, as long as it has ports: to a socket that is
+ * bound to an address first it gives none that is in use there, or was lately, and looks for a free one for milliseconds.
+ */
+export function localAddress(socket: number): Pick<Endpoint, 'localAddress'> {
+  const address = Math.floor(socket / SOCKETS_PER_ADDRESS);
+  return address === 0 ? {} : { localAddress: `127.0.0.${1 + address}` };
+}
 
 export class RawSocket {
   /** Complete messages that came. */
@@ -92,10 +104,10 @@ export class RawSocket {
     this.socket.resume();
   }
 
-  /** Closes it without a word. */
+  /** Closes it without a word, and so that the kernel keeps nothing of it. */
   destroy(): void {
     this.closing = true;
-    this.socket.destroy();
+    this.socket.resetAndDestroy();
   }
 
   /** Whether it reads no more for a while. */

@@ -1,14 +1,25 @@
 /**
  * Holds every message that a socket gets against the order of revisions, without decoding it: frame header by frame
- * header, and in each message the digits of `rev`, which stand at a known place. So cheap (some 50 ns a message) that one
- * process checks 10,000 sockets. Uncompressed text, one revision a message; the first message is the reply to subscribe.
+ * header, and in each message the digits of `rev`, which stand at a known place; in a batch, the digits of its first
+ * revision, and from there those behind each REV. So cheap (50 to 150 ns a revision) that one process checks 10,000
+ * sockets. Uncompressed text; the first message is the reply to subscribe.
  */
+const REV = Buffer.from('"rev":');
 const FIN_TEXT = 0x81;
 const LENGTH_16 = 126;
 const LENGTH_64 = 127;
 const MAX_HEADER_BYTES = 10;
 const ZERO = 0x30;
 const NINE = 0x39;
+const LOOKING = -1;
+
+/** Where revisions stand in the messages. */
+export interface Layout {
+  /** Bytes of a message before the digits of its first revision. */
+  readonly revAt: number;
+  /** Of messages with several: bytes, at least, from a revision's digits to the next REV. */
+  readonly between?: number;
+}
 
 export class RevisionWalker {
   /** The last revision that came; what the next is held against. */
@@ -23,12 +34,15 @@ export class RevisionWalker {
   private cutOff: number[] = [];
   /** Bytes of the message that are still to come, and those that came. */
   private left = 0;
-  private at = 0;
+  /** Bytes until the next digits, or until REV is looked for. */
+  private skip = 0;
+  /** Bytes of REV that came. */
+  private found = 0;
+  /** The digits so far; LOOKING before they have begun. */
   private rev = 0;
 
-  /** @param revAt bytes of a message before the digits of its revision */
   constructor(
-    private readonly revAt: number,
+    private readonly layout: Layout,
     lastRev: number,
   ) {
     this.lastRev = lastRev;
@@ -51,7 +65,7 @@ export class RevisionWalker {
     let left = size === 2 ? short : 0;
     for (let at = place + 2; at < place + size; at += 1) left = left * 256 + (bytes[at] ?? 0);
     this.left = left;
-    this.at = 0;
+    this.skip = this.layout.revAt;
     this.rev = 0;
     return place + size;
   }
@@ -70,22 +84,42 @@ export class RevisionWalker {
 
   private readMessage(chunk: Uint8Array, from: number, length: number): number {
     const end = Math.min(length, from + this.left);
-    let place = from + Math.max(0, Math.min(this.revAt - this.at, end - from));
-    // Past the digits nothing is looked at.
-    for (; place < end && this.rev >= 0 && this.replied; place += 1) {
-      const byte = chunk[place] ?? 0;
-      if (byte < ZERO || byte > NINE) this.take();
-      else this.rev = this.rev * 10 + byte - ZERO;
-    }
-    this.at += end - from;
+    if (this.replied) this.readRevisions(chunk, from, end);
     this.left -= end - from;
     if (this.left === 0) this.replied = true;
     return end;
   }
 
+  private readRevisions(chunk: Uint8Array, from: number, end: number): void {
+    for (let place = from; place < end;) {
+      if (this.skip > 0) {
+        const skipped = Math.min(this.skip, end - place);
+        this.skip -= skipped;
+        place += skipped;
+        continue;
+      }
+      const byte = chunk[place] ?? 0;
+      place += 1;
+      if (this.rev === LOOKING) this.look(byte);
+      else if (byte < ZERO || byte > NINE) this.take();
+      else this.rev = this.rev * 10 + byte - ZERO;
+    }
+  }
+
+  /** Whether that is the next byte of REV; behind the last one digits follow. */
+  private look(byte: number): void {
+    this.found = byte === REV[this.found] ? this.found + 1 : byte === REV[0] ? 1 : 0;
+    if (this.found < REV.length) return;
+    this.found = 0;
+    this.rev = 0;
+  }
+
   private take(): void {
     const { rev, lastRev } = this;
-    this.rev = -1;
+    this.rev = LOOKING;
+    this.found = 0;
+    // One of them was read already: it told where the digits end.
+    this.skip = (this.layout.between ?? Number.POSITIVE_INFINITY) - 1;
     if (rev === 0) this.fault = 'a message without a revision';
     else if (rev <= lastRev) this.repeats += 1;
     else {
