@@ -145,7 +145,7 @@ export class Flusher {
       now = this.clock.monotonic();
       room.visitedMs += now - before;
       room.queued = room.visitsLeft > 0;
-      if (room.queued) (isSaturated(room, now) ? this.saturated : this.rooms).push(room);
+      if (room.queued) (isOverloaded(room, now) ? this.saturated : this.rooms).push(room);
       if (now >= end) return;
     }
   }
@@ -190,7 +190,7 @@ export class Flusher {
 }
 
 /** Whether it is dirty for long, and a visit of all its members takes longer than what comes next stays away. */
-function isSaturated({ dirtySince, marks, visitedMs, visits, members }: Room, now: number): boolean {
+function isOverloaded({ dirtySince, marks, visitedMs, visits, members }: Room, now: number): boolean {
   const dirtyMs = now - dirtySince;
   if (dirtyMs < BURST_MS) return false;
   const roundMs = (visitedMs / visits) * members.length;

@@ -5,8 +5,8 @@
  * whether every client got every revision once; what it cost the log, the revision service and the edge. Clients take
  * several revisions in a message (`batch`); `herd-single`: the same with clients that take one.
  *
- * Then, with batches, how much that delays others: 1,000 steady clients of another room on the same edge, while nobody else is sent
- * anything (before and after), and while the 10,000 are catching up on a long history.
+ * Then, with batches, how much that delays others: 1,000 steady clients of another room on the same edge, while nobody
+ * else is sent anything (before and after), and while the 10,000 are catching up on a long history.
  *
  * nats-server, revision service, edge, both kinds of clients: each in a process of its own. Who measures how long others
  * wait (the calm clients, and this process, which publishes when it is due) goes before the others where the system
@@ -92,15 +92,12 @@ interface Calm {
 export async function runHerd({ n, json, quick }: BenchOptions): Promise<void> {
   const clients = n ?? (quick ? QUICK_CLIENTS : CLIENTS);
   const table = newTable(json);
-  const add = (row: Row) => {
-    table.add(row);
-  };
   await withBench(clients, true, async (bench) => {
     const storm = await bench.storm();
-    add({ bench: 'herd', ...storm, ...(await bench.beside(quick ? QUICK_WINDOW_MS : WINDOW_MS)) });
+    table.add({ bench: 'herd', ...storm, ...(await bench.beside(quick ? QUICK_WINDOW_MS : WINDOW_MS)) });
   });
   await withBench(clients, false, async (bench) => {
-    add({ bench: 'herd-single', ...(await bench.storm()) });
+    table.add({ bench: 'herd-single', ...(await bench.storm()) });
   });
   table.end(`revisions of ${BYTES} bytes; ${CALM_CLIENTS} calm clients`);
 }
@@ -165,19 +162,9 @@ class HerdBench {
     const before = await this.usages();
     const goingOn = { is: true };
     const published = this.publishWhile(ROOM, PER_SECOND, () => goingOn.is);
-    const cmd = process.env['PERF'];
-    const perf = cmd
-      ? (await import('node:child_process')).spawn(
-          'bash',
-          ['-c', `exec ${cmd.replace('EDGE', String(edge.pid)).replace('HERD', String(herd.pid))}`],
-          { stdio: 'inherit' },
-        )
-      : undefined;
-    if (perf) await pause(300);
     await herd.call('reconnect', { positions, headRev });
     const steady = await herd.call('steady', { timeoutMs: STEADY_TIMEOUT_MS });
     const after = await this.usages();
-    perf?.kill('SIGINT');
     const lastRev = this.head.rev;
     goingOn.is = false;
     await published;

@@ -32,7 +32,7 @@ export class RevisionWalker {
   fault: string | undefined;
   /** A header that a read cut off. */
   private cutOff: number[] = [];
-  /** Bytes of the message that are still to come, and those that came. */
+  /** Bytes of the message that are still to come. */
   private left = 0;
   /** Bytes until the next digits, or until REV is looked for. */
   private skip = 0;
