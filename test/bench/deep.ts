@@ -73,7 +73,8 @@ async function catchUp(nats: string, publish: Publish, from: Position): Promise<
     await revision.call('start', { nats });
     const { port } = await edge.call('start', { nats });
     const { rev: headRev } = await publish(1);
-    await client.call('connect', { room: ROOM, port, clients: 1, firstClient: 0, headRev });
+    const what = { room: ROOM, batch: false, deflate: false, bytes: BYTES };
+    await client.call('connect', { ...what, port, clients: 1, firstClient: 0, headRev });
     await client.call('dropAll', undefined);
     await edge.call('resetPeak', undefined);
     await revision.call('resetPeak', undefined);

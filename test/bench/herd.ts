@@ -2,11 +2,12 @@
  * A reconnect storm. 10,000 clients of one room stand at 20 different positions when they drop; for 2 s revisions go on
  * at 50/s, and then they all reconnect at once, while revisions still go on. How long from the beginning of that until a
  * client is steady (it gets what was published after it had subscribed), and until it has what was the head at the start;
- * whether every client got every revision once; what it cost the log, the revision service and the edge. Clients take
- * several revisions in a message (`batch`); `herd-single`: the same with clients that take one.
+ * whether every client got every revision once; what it cost the log, the revision service and the edge. Clients offer
+ * permessage-deflate, as browsers do, and take several revisions in a message (`batch`); `herd-plain`: the same with
+ * clients that do not deflate; `herd-single`: nor take more than one in a message.
  *
- * Then, with batches, how much that delays others: 1,000 steady clients of another room on the same edge, while nobody
- * else is sent anything (before and after), and while the 10,000 are catching up on a long history.
+ * Then, with the first of these, how much that delays others: 1,000 steady clients of another room on the same edge, while
+ * nobody else is sent anything (before and after), and while the 10,000 are catching up on a long history.
  *
  * nats-server, revision service, edge, both kinds of clients: each in a process of its own. Who measures how long others
  * wait (the calm clients, and this process, which publishes when it is due) goes before the others where the system
@@ -37,7 +38,7 @@ const PER_SECOND = 50;
 const BYTES = 300;
 const ROOM = 'herd';
 /** Revisions that the room has before, and of which an entry has so many. */
-const HISTORY = 3_000;
+const HISTORY = 6_000;
 const HISTORY_ENTRY = 50;
 const STEADY_TIMEOUT_MS = 20_000;
 
@@ -52,7 +53,15 @@ const MEASURING = -20;
 const MS_PER_S = 1_000;
 const US_PER_MS = 1_000;
 
-type Row = { readonly bench: 'herd' | 'herd-single' } & Storm & Partial<Calm>;
+/** What the clients of each row ask for. */
+const CLIENTS_OF = {
+  herd: { batch: true, deflate: true },
+  'herd-plain': { batch: true, deflate: false },
+  'herd-single': { batch: false, deflate: false },
+} as const;
+type Bench = keyof typeof CLIENTS_OF;
+
+type Row = { readonly bench: Bench } & Storm & Partial<Calm>;
 
 interface Storm {
   readonly clients: number;
@@ -92,18 +101,20 @@ interface Calm {
 export async function runHerd({ n, json, quick }: BenchOptions): Promise<void> {
   const clients = n ?? (quick ? QUICK_CLIENTS : CLIENTS);
   const table = newTable(json);
-  await withBench(clients, true, async (bench) => {
+  await withBench(clients, 'herd', async (bench) => {
     const storm = await bench.storm();
     table.add({ bench: 'herd', ...storm, ...(await bench.beside(quick ? QUICK_WINDOW_MS : WINDOW_MS)) });
   });
-  await withBench(clients, false, async (bench) => {
-    table.add({ bench: 'herd-single', ...(await bench.storm()) });
-  });
+  for (const name of ['herd-plain', 'herd-single'] as const) {
+    await withBench(clients, name, async (bench) => {
+      table.add({ bench: name, ...(await bench.storm()) });
+    });
+  }
   table.end(`revisions of ${BYTES} bytes; ${CALM_CLIENTS} calm clients`);
 }
 
-async function withBench(clients: number, batch: boolean, run: (bench: HerdBench) => Promise<void>): Promise<void> {
-  const bench = await HerdBench.start(clients, batch);
+async function withBench(clients: number, name: Bench, run: (bench: HerdBench) => Promise<void>): Promise<void> {
+  const bench = await HerdBench.start(clients, name);
   try {
     await bench.prepare();
     await run(bench);
@@ -123,15 +134,15 @@ class HerdBench {
 
   private constructor(
     private readonly clients: number,
-    private readonly batch: boolean,
+    private readonly name: Bench,
     private readonly nats: NatsServer,
     private readonly opened: TestLog,
   ) {}
 
-  static async start(clients: number, batch: boolean): Promise<HerdBench> {
+  static async start(clients: number, name: Bench): Promise<HerdBench> {
     const nats = await NatsServer.start();
     try {
-      return new HerdBench(clients, batch, nats, await openJetStreamLog(nats.url));
+      return new HerdBench(clients, name, nats, await openJetStreamLog(nats.url));
     } catch (error) {
       await nats.dispose();
       throw error;
@@ -147,9 +158,9 @@ class HerdBench {
   }
 
   async storm(): Promise<Storm> {
-    const { clients, batch, edge, revision, herd, port } = this;
-    const size = batch ? { batchesOf: BYTES } : {};
-    await herd.call('connect', { room: ROOM, port, clients, firstClient: 0, headRev: this.head.rev, ...size });
+    const { clients, name, edge, revision, herd, port } = this;
+    const what = { room: ROOM, port, clients, firstClient: 0, headRev: this.head.rev, bytes: BYTES };
+    await herd.call('connect', { ...what, ...CLIENTS_OF[name] });
     const positions: Position[] = [];
     for (let group = 0; group < GROUPS; group += 1) {
       for (let i = 0; i < SPACING; i += 1) await this.publish(ROOM);

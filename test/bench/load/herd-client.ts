@@ -65,7 +65,7 @@ const api = {
     const connected = all.clients.filter((_, index) => index % groups >= group);
     await all.reach(rev, connected, TIMEOUT_MS);
     check();
-    const behind = connected.filter(({ walker }) => walker.lastRev < rev).length;
+    const behind = connected.filter(({ order }) => order.lastRev < rev).length;
     if (behind > 0) throw new Error(`${behind} clients did not get revision ${rev} in ${TIMEOUT_MS} ms`);
     for (const client of all.group(group, groups)) client.drop();
   },
@@ -87,14 +87,14 @@ const api = {
 
   /** Clients that do not have everything up to `rev`. */
   behind({ rev }: { rev: number }): number {
-    return theHerd().clients.filter(({ walker }) => walker.lastRev < rev).length;
+    return theHerd().clients.filter(({ order }) => order.lastRev < rev).length;
   },
 
   /** When the last of them had `rev`, which they are told to wait for since they reconnected. Throws if one has not. */
   async reached({ rev, timeoutMs }: { rev: number; timeoutMs: number }): Promise<number> {
     const all = theHerd();
     const end = monotonicMs() + timeoutMs;
-    const isBehind = ({ walker }: (typeof all.clients)[0]) => walker.lastRev < rev;
+    const isBehind = ({ order }: (typeof all.clients)[0]) => order.lastRev < rev;
     while (all.clients.some(isBehind) && monotonicMs() < end) await pause(LOOK_MS);
     check();
     const reachedAtMs = Math.max(...all.clients.map((client) => client.reachedAtMs));
@@ -117,10 +117,10 @@ const api = {
     const steady = all.clients.map(({ steadyAtMs }) => steadyAtMs - startedMs);
     await all.reach(rev, all.clients, TIMEOUT_MS);
     check();
-    const sum = (of: (walker: (typeof all.clients)[0]['walker']) => number) =>
-      all.clients.reduce((total, { walker }) => total + of(walker), 0);
+    const sum = (of: (order: (typeof all.clients)[0]['order']) => number) =>
+      all.clients.reduce((total, { order }) => total + of(order), 0);
     return {
-      complete: all.clients.filter(({ walker }) => walker.lastRev === rev).length,
+      complete: all.clients.filter(({ order }) => order.lastRev === rev).length,
       holes: sum(({ holes }) => holes),
       repeats: sum(({ repeats }) => repeats),
       subscribedMs,

@@ -1,6 +1,7 @@
 /**
  * Clients of one room that drop and come back with the position they had, each held against the order of revisions over
- * all its connections. Made for cheapness: raw sockets that read into one buffer, messages checked without decoding.
+ * all its connections. Made for cheapness: raw sockets that read into one buffer, messages checked without decoding, or, of
+ * those that are deflated, each decoded once for all.
  * A client is steady when it gets a revision that was published after it had subscribed: it then has everything that
  * there was, and gets what comes.
  * Whoever drops resets its connection, so that the kernel keeps nothing of it: tens of thousands of ports in TIME_WAIT
@@ -13,6 +14,9 @@
 import { connect, type Socket } from 'node:net';
 import { subscriptionId } from './dialogues.js';
 import { monotonicMs } from './monotonic.js';
+import { KnownMessages } from './known-messages.js';
+import { MessageWalker } from './message-walker.js';
+import type { OrderCheck } from './order-check.js';
 import { RevisionWalker, type Layout } from './revision-walker.js';
 import { handshake, localAddress, textFrame } from './raw-socket.js';
 
@@ -20,9 +24,6 @@ const CONNECTS = 100;
 const REST_MS = 2;
 const MAX_FAULTS = 5;
 const HANDSHAKE_END = '\r\n\r\n';
-const TIME_MARK = Buffer.from('"at":"');
-const TIME_DIGITS = 15;
-const US_PER_MS = 1_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** Shared by all sockets: a chunk is used up before the next read. */
@@ -43,12 +44,16 @@ export interface HerdOptions {
   readonly clients: number;
   /** Number of the first client: ids are made of it. */
   readonly firstClient: number;
-  /** Several revisions may come in one message, each of so many bytes at least. Absent: one a message. */
-  readonly batchesOf?: number;
+  /** Several revisions may come in one message. */
+  readonly batch: boolean;
+  /** Whether they offer permessage-deflate, as browsers do. */
+  readonly deflate: boolean;
+  /** Of a revision's data. */
+  readonly bytes: number;
 }
 
 export class HerdClient {
-  walker: RevisionWalker;
+  order: OrderCheck;
   steadyAtMs = NEVER;
   /** When it had every revision up to the one that it was told to wait for. */
   reachedAtMs = NEVER;
@@ -61,17 +66,17 @@ export class HerdClient {
     private readonly herd: Herd,
     private readonly index: number,
     private readonly id: string,
-    private readonly layout: Layout,
+    private readonly newCheck: (lastRev: number) => OrderCheck,
   ) {
-    this.walker = new RevisionWalker(layout, 0);
+    this.order = newCheck(0);
   }
 
   /** Connects and subscribes, after `position` if there is one. */
   connect(port: number, room: string, position?: Position): void {
-    const { holes, repeats } = this.walker;
-    this.walker = new RevisionWalker(this.layout, position?.rev ?? this.herd.headRev);
-    this.walker.holes = holes;
-    this.walker.repeats = repeats;
+    const { holes, repeats } = this.order;
+    this.order = this.newCheck(position?.rev ?? this.herd.headRev);
+    this.order.holes = holes;
+    this.order.repeats = repeats;
     this.steadyAtMs = NEVER;
     this.reachedAtMs = NEVER;
     this.subscribedAtMs = NEVER;
@@ -91,7 +96,7 @@ export class HerdClient {
       },
     });
     this.socket = socket;
-    socket.on('connect', () => socket.write(handshake({ path: '/v1/ws', deflate: false })));
+    socket.on('connect', () => socket.write(handshake({ path: '/v1/ws', deflate: this.herd.options.deflate })));
     socket.on('error', (error) => {
       this.herd.complain(`a socket failed: ${error.message}`);
     });
@@ -111,37 +116,37 @@ export class HerdClient {
     if (!this.head.endsWith(HANDSHAKE_END)) return;
     if (!this.head.startsWith('HTTP/1.1 101')) this.herd.complain(`handshake answered with ${this.head}`);
     this.isOpen = true;
-    const batch = this.layout.between !== undefined;
+    const { batch, deflate } = this.herd.options;
+    if (this.head.includes('permessage-deflate') !== deflate)
+      this.herd.complain(`handshake answered with ${this.head}`);
     const params = { room, batch, ...(position === undefined ? {} : { since: position }) };
     this.socket?.write(textFrame(JSON.stringify({ id: this.id, method: 'subscribe', params })));
   }
 
   private take(chunk: Buffer, length: number): void {
-    const { walker } = this;
-    const { replied } = walker;
-    walker.walk(chunk, length);
-    if (walker.fault !== undefined) this.herd.complain(`${walker.fault}: ${chunk.toString('latin1', 0, 200)}`);
-    if (!replied && walker.replied) {
+    const { order } = this;
+    const { replied } = order;
+    order.walk(chunk, length);
+    if (order.fault !== undefined) this.herd.complain(`${order.fault}: ${chunk.toString('latin1', 0, 200)}`);
+    if (!replied && order.replied) {
       this.subscribedAtMs = monotonicMs();
       this.herd.onSubscribed();
     }
-    if (this.steadyAtMs === NEVER) this.look(chunk, length);
-    if (walker.lastRev >= this.herd.awaitedRev && this.reachedAtMs === NEVER) {
+    if (this.steadyAtMs === NEVER) {
+      const publishedAtMs = order.publishedAtMs(chunk, length);
+      if (publishedAtMs !== undefined && publishedAtMs >= this.subscribedAtMs) this.steadyAtMs = monotonicMs();
+    }
+    if (order.lastRev >= this.herd.awaitedRev && this.reachedAtMs === NEVER) {
       this.reachedAtMs = monotonicMs();
       this.herd.onReached();
     }
   }
+}
 
-  /** Of the last publication in the chunk: was that after it had subscribed? */
-  private look(chunk: Buffer, length: number): void {
-    // By hand: from the end it is a few hundred bytes, and `lastIndexOf` needs microseconds to prepare.
-    let at = length - TIME_MARK.length - TIME_DIGITS;
-    while (at >= 0 && !TIME_MARK.every((byte, index) => chunk[at + index] === byte)) at -= 1;
-    if (at < 0) return;
-    const from = at + TIME_MARK.length;
-    const publishedAtMs = Number(chunk.toString('latin1', from, from + TIME_DIGITS)) / US_PER_MS;
-    if (publishedAtMs >= this.subscribedAtMs) this.steadyAtMs = monotonicMs();
-  }
+/** Where revisions stand in messages that are not compressed. */
+function layoutOf({ room, batch, bytes }: HerdOptions, id: string): Layout {
+  const revAt = `{"id":"${id}","data":{"room":"${room}","rev":`.length;
+  return batch ? { revAt: revAt + '['.length, between: between(room, bytes) } : { revAt };
 }
 
 /** Bytes, at least, from a revision's digits to the next `"rev"`, in a message of several of so many bytes. */
@@ -160,14 +165,16 @@ export class Herd {
   private reached = 0;
   private onProgress: () => void = () => undefined;
 
-  constructor(private readonly options: HerdOptions) {
-    const { room, clients, firstClient, batchesOf } = options;
+  constructor(readonly options: HerdOptions) {
+    const { room, clients, firstClient, deflate } = options;
+    const known = new KnownMessages(room);
     this.clients = Array.from({ length: clients }, (_, index) => {
       const id = subscriptionId(firstClient + index, 0);
-      const one = { revAt: `{"id":"${id}","data":{"room":"${room}","rev":`.length };
-      const layout =
-        batchesOf === undefined ? one : { revAt: one.revAt + '['.length, between: between(room, batchesOf) };
-      return new HerdClient(this, index, id, layout);
+      const idBytes = Buffer.from(id);
+      const layout = layoutOf(options, id);
+      return new HerdClient(this, index, id, (lastRev) =>
+        deflate ? new MessageWalker(known, idBytes, lastRev) : new RevisionWalker(layout, lastRev),
+      );
     });
   }
 
@@ -195,7 +202,7 @@ export class Herd {
     this.reached = 0;
     const now = monotonicMs();
     for (const client of clients) {
-      client.reachedAtMs = client.walker.lastRev >= rev ? now : NEVER;
+      client.reachedAtMs = client.order.lastRev >= rev ? now : NEVER;
       if (client.reachedAtMs !== NEVER) this.reached += 1;
     }
   }

@@ -43,6 +43,16 @@ function blockText(bytes: number, seed: number): string {
   return `${filler}"${'.'.repeat(bytes - filler.length - 1 - end.length)}${end}`;
 }
 
+/** The time of the last whole payload in the first `length` bytes of the text. */
+export function lastTime(text: Buffer, length: number): number | undefined {
+  // By hand: from the end it is a few hundred bytes, and `lastIndexOf` needs microseconds to prepare.
+  let at = length - TIME_MARK.length - TIME_DIGITS;
+  while (at >= 0 && !TIME_MARK.every((byte, index) => text[at + index] === byte)) at -= 1;
+  if (at < 0) return undefined;
+  const from = at + TIME_MARK.length;
+  return Number(text.toString('latin1', from, from + TIME_DIGITS)) / US_PER_MS;
+}
+
 /** The fields after which times stand in messages. */
 export class TimeReader {
   private carried: Buffer | undefined;
