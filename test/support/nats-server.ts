@@ -139,10 +139,16 @@ export class NatsServer {
     await exited;
   }
 
-  /** SIGSTOP: the connections stay, nothing answers. Resolves when it stands still. */
-  async pause(): Promise<void> {
+  /** Throws when it does not run. */
+  get pid(): number {
     const pid = this.child?.pid;
     if (pid === undefined) throw new Error('the server does not run');
+    return pid;
+  }
+
+  /** SIGSTOP: the connections stay, nothing answers. Resolves when it stands still. */
+  async pause(): Promise<void> {
+    const { pid } = this;
     process.kill(pid, 'SIGSTOP');
     await waitFor(async () => /\) T /u.test(await readFile(`/proc/${pid}/stat`, 'utf8')), {
       what: 'nats-server stopped',
