@@ -3,12 +3,7 @@
  * payloads: so cheap that one process reads for 10,000 sockets. What is in the messages is checked on a few sockets,
  * by MessageDecoder.
  */
-const FIN = 0x80;
-const OPCODE = 0x0f;
-const FIRST_CONTROL = 0x8;
-const LENGTH = 0x7f;
-const LENGTH_16 = 126;
-const LENGTH_64 = 127;
+import { FIN, FIRST_CONTROL, headerBytes, LENGTH, LENGTH_16, OPCODE } from './frame-header.js';
 
 export class FrameWalker {
   /** Bytes of payload still to come. */
@@ -64,8 +59,7 @@ export class FrameWalker {
   private slowHeader(chunk: Uint8Array, at: number): number {
     this.partial.push(chunk[at] ?? 0);
     const short = (this.partial[1] ?? 0) & LENGTH;
-    const size = short === LENGTH_64 ? 10 : short === LENGTH_16 ? 4 : 2;
-    if (this.partial.length >= 2 && this.partial.length === size) {
+    if (this.partial.length >= 2 && this.partial.length === headerBytes(short)) {
       this.header(this.partial, 0);
       this.partial = [];
     }

@@ -114,11 +114,11 @@ export class HerdClient {
   private open(length: number, room: string, position: Position | undefined): void {
     this.head += readBuffer.toString('latin1', 0, length);
     if (!this.head.endsWith(HANDSHAKE_END)) return;
-    if (!this.head.startsWith('HTTP/1.1 101')) this.herd.complain(`handshake answered with ${this.head}`);
-    this.isOpen = true;
     const { batch, deflate } = this.herd.options;
-    if (this.head.includes('permessage-deflate') !== deflate)
+    if (!this.head.startsWith('HTTP/1.1 101') || this.head.includes('permessage-deflate') !== deflate) {
       this.herd.complain(`handshake answered with ${this.head}`);
+    }
+    this.isOpen = true;
     const params = { room, batch, ...(position === undefined ? {} : { since: position }) };
     this.socket?.write(textFrame(JSON.stringify({ id: this.id, method: 'subscribe', params })));
   }

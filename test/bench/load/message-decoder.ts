@@ -3,6 +3,7 @@
  * for the few sockets whose messages are checked.
  */
 import { constants, inflateRawSync } from 'node:zlib';
+import { FIN, FIRST_CONTROL, frameEnd, headerBytes, LENGTH, OPCODE } from './frame-header.js';
 
 const SYNC_TAIL = Buffer.from([0x00, 0x00, 0xff, 0xff]);
 
@@ -25,21 +26,18 @@ export class MessageDecoder {
 
   /** Bytes of the first frame of `bytes`, 0 if it is not complete. */
   private frame(bytes: Buffer): number {
-    if (bytes.length < 2) return 0;
-    const short = bytes.readUInt8(1) & 0x7f;
-    const header = short === 127 ? 10 : short === 126 ? 4 : 2;
-    if (bytes.length < header) return 0;
-    const length = short === 127 ? Number(bytes.readBigUInt64BE(2)) : short === 126 ? bytes.readUInt16BE(2) : short;
-    if (bytes.length < header + length) return 0;
+    const end = frameEnd(bytes, 0);
+    if (end === undefined) return 0;
     const first = bytes.readUInt8(0);
-    if ((first & 0x0f) < 0x8) this.fragment(first, bytes.subarray(header, header + length));
-    return header + length;
+    const header = headerBytes(bytes.readUInt8(1) & LENGTH);
+    if ((first & OPCODE) < FIRST_CONTROL) this.fragment(first, bytes.subarray(header, end));
+    return end;
   }
 
   private fragment(first: number, payload: Buffer): void {
-    if ((first & 0x0f) !== 0) this.compressed = (first & 0x40) !== 0;
+    if ((first & OPCODE) !== 0) this.compressed = (first & 0x40) !== 0;
     this.fragments.push(payload);
-    if ((first & 0x80) === 0) return;
+    if ((first & FIN) === 0) return;
     const whole = Buffer.concat(this.fragments);
     this.fragments = [];
     this.onMessage((this.compressed ? this.inflate(whole) : whole).toString());

@@ -2,16 +2,9 @@
  * Holds every message that a socket gets against the order of revisions, whatever its messages are like, deflated ones
  * included: message by message, with what KnownMessages knows. The first message is the reply to subscribe.
  */
+import { FIN, FIRST_CONTROL, frameEnd, OPCODE } from './frame-header.js';
 import { KnownMessages } from './known-messages.js';
 import type { OrderCheck } from './order-check.js';
-
-const FIN = 0x80;
-const OPCODE = 0x0f;
-const FIRST_CONTROL = 0x8;
-const LENGTH = 0x7f;
-const LENGTH_16 = 126;
-const LENGTH_64 = 127;
-const UNKNOWN = -1;
 
 const EMPTY = Buffer.alloc(0);
 
@@ -40,7 +33,7 @@ export class MessageWalker implements OrderCheck {
     let at = 0;
     while (at < bytes.length && this.fault === undefined) {
       const end = messageEnd(bytes, at);
-      if (end === UNKNOWN) break;
+      if (end === undefined) break;
       this.take(bytes.subarray(at, end));
       at = end;
     }
@@ -68,24 +61,12 @@ export class MessageWalker implements OrderCheck {
   }
 }
 
-/** Where the message ends whose first frame begins at `at`; UNKNOWN: further on than the bytes go. */
-function messageEnd(bytes: Buffer, at: number): number {
-  let place = at;
-  for (;;) {
-    if (place + 2 > bytes.length) return UNKNOWN;
+/** Where the message ends whose first frame begins at `at`; undefined: further on than the bytes go. */
+function messageEnd(bytes: Buffer, at: number): number | undefined {
+  for (let place = at; ;) {
     const first = bytes[place] ?? 0;
-    const short = (bytes[place + 1] ?? 0) & LENGTH;
-    const header = short === LENGTH_64 ? 10 : short === LENGTH_16 ? 4 : 2;
-    if (place + header > bytes.length) return UNKNOWN;
-    const left =
-      short === LENGTH_64
-        ? Number(bytes.readBigUInt64BE(place + 2))
-        : short === LENGTH_16
-          ? bytes.readUInt16BE(place + 2)
-          : short;
-    place += header + left;
-    if (place > bytes.length) return UNKNOWN;
-    const isData = (first & OPCODE) < FIRST_CONTROL;
-    if (isData && (first & FIN) !== 0) return place;
+    const end = frameEnd(bytes, place);
+    if (end === undefined || ((first & FIN) !== 0 && (first & OPCODE) < FIRST_CONTROL)) return end;
+    place = end;
   }
 }
